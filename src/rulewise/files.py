@@ -1,0 +1,123 @@
+"""JSONL in and out, atomic writes, checksums."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rulewise.errors import FileFormatError
+
+__all__ = ["atomic_folder", "dumps", "read_jsonl", "sha256_file", "sha256_texts", "write_jsonl", "write_text"]
+
+
+def dumps(value: object) -> str:
+    """One line of JSON, non-ASCII characters kept, NaN and infinities refused."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))
+
+
+def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield (line number from 1, value) for each non-blank line of a UTF-8 JSONL file.
+
+    This is the reader for files that Rulewise wrote or that follow its exchange formats; files of users, with their
+    encodings and mistakes, go through `rulewise.rules.readers`.
+
+    Raises:
+        FileFormatError: If a line is not JSON, or the file not UTF-8.
+    """
+    with path.open("r", encoding="utf-8-sig", newline=None) as lines:
+        number = 0
+        try:
+            for number, line in enumerate(lines, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    yield number, json.loads(line)
+                except json.JSONDecodeError as exc:
+                    raise FileFormatError(
+                        f"{path}:{number}:{exc.colno}: not JSON ({exc.msg}). Expected one JSON object a line."
+                    ) from exc
+        except UnicodeDecodeError as exc:
+            raise FileFormatError(
+                f"{path}:{number + 1}: not UTF-8 ({exc.reason}). Save the file as UTF-8 and try again."
+            ) from exc
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file whole or not at all: to a temporary file beside it, then renamed over it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        # mkstemp makes files private; a written file gets the mode that open() would have given it
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write mappings as JSONL, whole or not at all."""
+    write_text(path, "".join(dumps(dict(row)) + "\n" for row in rows))
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield an empty folder beside `path` that takes its place when the block ends well, and vanishes otherwise.
+
+    An existing folder at `path` is replaced as a whole; a reader sees the old one or the new one, never a mixture.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
+    try:
+        yield scratch
+        umask = os.umask(0)
+        os.umask(umask)
+        scratch.chmod(0o777 & ~umask)
+        if path.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
+            path.replace(old / "was")
+            try:
+                scratch.replace(path)
+            except BaseException:
+                (old / "was").replace(path)
+                raise
+            finally:
+                shutil.rmtree(old, ignore_errors=True)
+        else:
+            scratch.replace(path)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def sha256_file(path: Path) -> str:
+    """SHA-256 of a file's bytes, as 64 hexadecimal digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as data:
+        while block := data.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def sha256_texts(texts: Iterable[str]) -> str:
+    """SHA-256 over texts in order; lengths are part of the digest, so that borders between texts count."""
+    digest = hashlib.sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Induction: from a query to a hypothesised rule."""

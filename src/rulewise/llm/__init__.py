@@ -1,0 +1,1 @@
+"""Language models: the contract, back ends, and wrappers around any of them."""

@@ -1,0 +1,1 @@
+"""The methods of the papers, put together from the rooms below."""

@@ -1,0 +1,1 @@
+"""Prompts: one text file each, word for word as published, and the code that renders them."""

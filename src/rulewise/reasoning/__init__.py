@@ -1,0 +1,1 @@
+"""Reasoning: from a case to an answer with attributions."""

@@ -1,0 +1,1 @@
+"""Reranking of found rules by a language model."""

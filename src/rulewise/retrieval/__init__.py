@@ -1,0 +1,1 @@
+"""Retrieval: BM25, dense, fusion, and the index that holds them."""

@@ -1,0 +1,1 @@
+"""Rules: the library, its files and its notations."""

@@ -1,0 +1,1 @@
+"""Notations in which rules are written: each parses and renders."""

@@ -1,0 +1,83 @@
+"""Doubles for tests, ours and users': a scripted language model and a hashing encoder. Needs no test framework."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rulewise.errors import InputError
+from rulewise.llm.base import Completion, OnDone, Prompt, Sampling
+from rulewise.text import fold
+from rulewise.types import Role
+
+__all__ = ["HashingEncoder", "ScriptedLLM"]
+
+
+class ScriptedLLM:
+    """A language model that replies from a list, in order, or from a function of the prompt's last message.
+
+    Args:
+        replies: Texts or completions, one a prompt over all calls, or a function from the last message's text.
+        name: The model's name.
+
+    Attributes:
+        prompts: Every prompt it was sent, in order.
+        samplings: The sampling of each of those prompts.
+    """
+
+    def __init__(
+        self, replies: Sequence[str | Completion] | Callable[[str], str | Completion], *, name: str = "scripted"
+    ) -> None:
+        self.name = name
+        self.prompts: list[Prompt] = []
+        self.samplings: list[Sampling] = []
+        self._replies = replies
+
+    def complete(
+        self, prompts: Sequence[Prompt], sampling: Sampling, *, on_done: OnDone | None = None
+    ) -> list[Completion]:
+        """The next replies of the script.
+
+        Raises:
+            InputError: If the script has run out.
+        """
+        out: list[Completion] = []
+        for position, prompt in enumerate(prompts):
+            asked = len(self.prompts)
+            self.prompts.append(prompt)
+            self.samplings.append(sampling)
+            if callable(self._replies):
+                reply = self._replies(prompt[-1].content)
+            elif asked < len(self._replies):
+                reply = self._replies[asked]
+            else:
+                raise InputError(f"ScriptedLLM has {len(self._replies)} replies and was asked for one more.")
+            done = reply if isinstance(reply, Completion) else Completion(text=reply, model=self.name)
+            if on_done is not None:
+                on_done(position, done)
+            out.append(done)
+        return out
+
+
+class HashingEncoder:
+    """A deterministic encoder: character trigrams hashed into `dim` signed buckets, rows of length 1."""
+
+    def __init__(self, *, dim: int = 64) -> None:
+        self.dim = dim
+        self.name = f"hashing:{dim}"
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> NDArray[np.float32]:  # noqa: ARG002
+        """An array of shape (len(texts), dim); a blank text's row is zero."""
+        rows = np.zeros((len(texts), self.dim), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            folded = f"  {fold(text).strip()}  " if text.strip() else ""
+            for start in range(len(folded) - 2):
+                digest = hashlib.blake2b(folded[start : start + 3].encode(), digest_size=8).digest()
+                row[int.from_bytes(digest[:4], "big") % self.dim] += 1.0 if digest[4] & 1 else -1.0
+            norm = float(np.linalg.norm(row))
+            if norm > 0:
+                row /= norm
+        return rows
