@@ -1,0 +1,1 @@
+"""Metrics: pure functions from ids or strings to floats."""
