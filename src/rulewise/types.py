@@ -100,9 +100,9 @@ class Rule:
     formal: str = ""
     body: tuple[Atom, ...] = ()
     head: Atom | None = None
-    metrics: Mapping[str, float] = NO_METRICS
+    metrics: Mapping[str, float] = field(default_factory=lambda: NO_METRICS)
     source: str = ""
-    metadata: Mapping[str, str] = EMPTY
+    metadata: Mapping[str, str] = field(default_factory=lambda: EMPTY)
 
     @property
     def is_parsed(self) -> bool:
