@@ -1,0 +1,48 @@
+"""Answers without rules, after steps of reasoning: "CoT" in SIAR's table 2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rulewise.llm.base import LLM, Completion, Sampling, usage_of
+from rulewise.prompts.load import render
+from rulewise.reasoning.asking import ask_each, unanswered
+from rulewise.reasoning.fencing import fence_case
+from rulewise.reasoning.reply import final_answer
+from rulewise.types import Answer, Case
+
+__all__ = ["ChainOfThought"]
+
+
+class ChainOfThought:
+    """Asks for steps and then the answer; rules in the case are not shown.
+
+    Choice: the paper names the method (Wei et al., 2022) and prints no prompt; `reasoning-cot` is ours.
+
+    Args:
+        llm: The model.
+        sampling: How replies are drawn; greedy by default, with room for the steps.
+    """
+
+    def __init__(self, llm: LLM, *, sampling: Sampling | None = None) -> None:
+        self.llm = llm
+        self.sampling = sampling or Sampling(max_tokens=2048)
+
+    def answer(self, cases: Sequence[Case]) -> list[Answer]:
+        """One answer a case, in order: the last "Answer:" (答案：) line, else the last line; `raw` holds the steps."""
+        return ask_each(self.llm, cases, self.sampling, render=self._render, read=self._read)
+
+    def _render(self, case: Case) -> str:
+        return render("reasoning-cot", query=fence_case(case.query.text))
+
+    def _read(self, case: Case, completion: Completion, notes: tuple[str, ...]) -> Answer:
+        text, more = final_answer(completion.text)
+        if not text:
+            return unanswered(case, completion, "no answer in the reply")
+        return Answer(
+            query_id=case.query.id,
+            text=text,
+            raw=completion.text,
+            notes=notes + more,
+            usage=usage_of([completion]),
+        )

@@ -1,0 +1,48 @@
+"""Answers without rules and without steps: the floor of SIAR's table 2 ("Direct")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rulewise.llm.base import LLM, Completion, Sampling, usage_of
+from rulewise.prompts.load import render
+from rulewise.reasoning.asking import ask_each, unanswered
+from rulewise.reasoning.fencing import fence_case
+from rulewise.reasoning.reply import final_answer
+from rulewise.types import Answer, Case
+
+__all__ = ["Direct"]
+
+
+class Direct:
+    """Asks for the answer to a case and nothing else; rules in the case are not shown.
+
+    Choice: the paper prints no prompt for reasoning; `reasoning-direct` is ours.
+
+    Args:
+        llm: The model.
+        sampling: How replies are drawn; greedy by default.
+    """
+
+    def __init__(self, llm: LLM, *, sampling: Sampling | None = None) -> None:
+        self.llm = llm
+        self.sampling = sampling or Sampling(max_tokens=1024)
+
+    def answer(self, cases: Sequence[Case]) -> list[Answer]:
+        """One answer a case, in order: the last "Answer:" line, else the whole reply."""
+        return ask_each(self.llm, cases, self.sampling, render=self._render, read=self._read)
+
+    def _render(self, case: Case) -> str:
+        return render("reasoning-direct", query=fence_case(case.query.text))
+
+    def _read(self, case: Case, completion: Completion, notes: tuple[str, ...]) -> Answer:
+        text, more = final_answer(completion.text, is_whole=True)
+        if not text:
+            return unanswered(case, completion, "no answer in the reply")
+        return Answer(
+            query_id=case.query.id,
+            text=text,
+            raw=completion.text,
+            notes=notes + more,
+            usage=usage_of([completion]),
+        )

@@ -1,0 +1,50 @@
+"""Data on its way into a reasoning prompt: it cannot leave its part of the prompt or pass for a numbered rule.
+
+The prompts put the rules between <rules> and </rules>, one a line after "[number]", and the case between <case> and
+</case>. Three things in data could be taken for these, and each is replaced by a look-alike that is not:
+
+* "<case>", "</rules>" and the like, in any case, width or spacing: the angle bracket becomes "‹";
+* "[7]", in a rule or a case: becomes "(7)", so that only our own numbers stand in square brackets;
+* line breaks in a rule (every kind that Python or a terminal knows): become a space.
+
+Nothing else is changed, and quotations are compared with the case as it was given, see `attribution`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rulewise.text import collapse
+from rulewise.types import Rule
+
+__all__ = ["NO_RULES", "fence_case", "fence_rule", "number_rules"]
+
+NO_RULES = "(no rules)"
+"""What stands between the delimiters if there are no rules."""
+
+_TAG = re.compile(
+    r"[<＜﹤](?=[\s\u200b\u200c\u200d\ufeff]{0,8}[/／]?[\s\u200b\u200c\u200d\ufeff]{0,8}(?:case|rules?)\b)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[\[［](\s{0,8}[0-9０-９]{1,9}\s{0,8})[\]］]")
+_BREAKS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
+
+
+def _fence(text: str) -> str:
+    return _NUMBER.sub(r"(\1)", _TAG.sub("‹", text))
+
+
+def fence_case(text: str) -> str:
+    """A case's text, its lines kept, with delimiters and rule numbers made harmless."""
+    return _fence(_BREAKS.sub("\n", text)).strip()
+
+
+def fence_rule(text: str) -> str:
+    """A rule's text on one line, with delimiters and rule numbers made harmless."""
+    return _fence(collapse(text))
+
+
+def number_rules(rules: Sequence[Rule]) -> str:
+    """The rules, one a line, numbered from 1 in square brackets; `NO_RULES` if there are none."""
+    return "\n".join(f"[{n}] {fence_rule(rule.text)}" for n, rule in enumerate(rules, start=1)) or NO_RULES

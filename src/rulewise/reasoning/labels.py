@@ -1,0 +1,128 @@
+"""The lines that a reasoning prompt asks for: their labels, and what stands after them.
+
+Labels may be English or Chinese, in any case, with Markdown marks around them. Nothing here raises, whatever the text
+is, and every pattern is bounded, so that no text takes more than time in proportion to its length.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rulewise.text import collapse, fold
+
+__all__ = [
+    "IS_NO_RULE",
+    "LABELS",
+    "MARKS",
+    "STARTS_NO_RULE",
+    "Quoted",
+    "label_of",
+    "numbers_in",
+    "premise_in",
+    "unmark",
+]
+
+LABELS = {
+    "answer": "answer",
+    "final answer": "answer",
+    "the answer": "answer",
+    "答案": "answer",
+    "最终答案": "answer",
+    "回答": "answer",
+    "rules used": "rules",
+    "rule used": "rules",
+    "used rules": "rules",
+    "rules": "rules",
+    "applicable rules": "rules",
+    "使用的规则": "rules",
+    "使用规则": "rules",
+    "所用规则": "rules",
+    "适用规则": "rules",
+    "适用的规则": "rules",
+    "规则": "rules",
+    "premise": "premise",
+    "premises": "premise",
+    "前提": "premise",
+}
+MARKS = " \t>*_#-+•`"
+_NO_RULE = (
+    r"(?:(?:there is )?no (?:shown |given |listed )?rules? (?:applies|apply|is applicable|are applicable|applicable)"
+    r"|none of (?:the|these) (?:\w+ )?rules (?:applies|apply|is applicable|are applicable)"
+    r"|无适用(?:的)?规则|没有适用(?:的)?规则|无可适用(?:的)?规则|没有(?:任何)?规则(?:可以)?适用|不适用任何规则)"
+)
+STARTS_NO_RULE = re.compile(_NO_RULE, re.IGNORECASE)
+IS_NO_RULE = re.compile(_NO_RULE + r"(?: (?:here|to (?:the|this) (?:case|query)))?[\s.。!！*_`]*", re.IGNORECASE)
+_NONE = frozenset(("", "none", "no", "no rule", "no rules", "n/a", "0", "[]", "[0]", "-", "无", "没有", "不适用"))
+_BRACKETED = re.compile(r"[\[［【]\s*([0-9]{1,6}(?:\s*[,，、]\s*[0-9]{1,6})*)\s*[\]］】]")
+_NAMED = re.compile(r"(?:\brules?|规则)\s*#?\s*([0-9]{1,6})\b", re.IGNORECASE)
+_LIST = re.compile(r"[\s#]*[0-9]{1,6}(?:[\s,，、;；&#.]|and|和|及|与|[0-9]){0,400}", re.IGNORECASE)
+_HEADED = re.compile(
+    r"\s*(?:(?:rule|规则)\s*#?\s*|[\[［【(（]\s*)([0-9]{1,6})\s*[\]］】)）]?[\s.:：,，、\-–—]*", re.IGNORECASE
+)
+_TAIL_QUOTE = re.compile(r"\s*[|｜]\s*(?=[\"“「『‘'])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quoted:
+    """A premise as the model states it: the rule's number (None if not given), its words, the quoted words."""
+
+    number: int | None
+    premise: str
+    quote: str
+
+
+def label_of(line: str) -> tuple[str, str]:
+    """The part that a line begins, and its value; ("", the line) if it begins none."""
+    bare = line.strip(" \t").lstrip(MARKS)
+    cut = min((i for i in (bare.find(":"), bare.find("：")) if i >= 0), default=-1)
+    if not 0 < cut <= 40:
+        return "", line
+    head, value = bare[:cut], bare[cut + 1 :].strip().lstrip("*_").strip()
+    number = re.search(r"\s*([\[［(（]?)\s*([0-9]{1,6})?\s*[\]］)）]?\s*$", head.rstrip(MARKS))
+    name = head.rstrip(MARKS)
+    if number and number.group(2):
+        name = name[: number.start()]
+        if number.group(1):
+            value = f"[{number.group(2)}] {value}"
+    name = collapse(fold(re.sub(r"^[0-9]{1,3}[.)、]\s*", "", name))).strip(MARKS)
+    part = LABELS.get(name, "")
+    return (part, value) if part else ("", line)
+
+
+def unmark(text: str) -> str:
+    """A value without the Markdown marks around it."""
+    text = text.strip()
+    for mark in ("**", "__", "`"):
+        if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark):
+            text = text[len(mark) : -len(mark)].strip()
+        elif text.endswith(mark) and text.count(mark) == 1:
+            text = text[: -len(mark)].strip()
+    return text
+
+
+def numbers_in(value: str) -> tuple[int, ...] | None:
+    """The rule numbers in a value; () if it says none, None if it cannot be read."""
+    if fold(value).strip(" .。*_`()") in _NONE or STARTS_NO_RULE.match(value):
+        return ()
+    found = [n for group in _BRACKETED.findall(value) for n in re.findall("[0-9]+", group)]
+    found = found or _NAMED.findall(value)
+    if not found and (match := _LIST.match(value)):
+        found = re.findall("[0-9]{1,6}", match.group() if match.end() == len(value) else match.group().split(" ")[0])
+    return tuple(dict.fromkeys(int(n) for n in found)) or None
+
+
+def premise_in(value: str) -> Quoted | None:
+    """The premise that a line states, as `[number] words | "quotation"`; None if it states none."""
+    value = unmark(value)
+    if not value or fold(value).strip(" .。()") in _NONE:
+        return None
+    number: int | None = None
+    if match := _HEADED.match(value):
+        number, value = int(match.group(1)), value[match.end() :]
+    if match := _TAIL_QUOTE.search(value):
+        premise, quote = value[: match.start()], value[match.end() :]
+    else:
+        cut = min((i for i in (value.find("|"), value.find("｜")) if i >= 0), default=len(value))
+        premise, quote = value[:cut], value[cut + 1 :]
+    return Quoted(number=number, premise=collapse(premise), quote=collapse(quote))

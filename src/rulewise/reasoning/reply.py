@@ -1,0 +1,245 @@
+"""Reading what a model replied to a reasoning prompt: always a reading, with notes on what had to be repaired.
+
+The format that is asked for is labelled lines ("Rules used:", "Premise:", "Answer:"), which small models keep to as
+well; a JSON object with the same parts is read too. Nothing here raises, whatever the text is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rulewise.reasoning.labels import (
+    IS_NO_RULE,
+    LABELS,
+    MARKS,
+    STARTS_NO_RULE,
+    Quoted,
+    label_of,
+    numbers_in,
+    premise_in,
+    unmark,
+)
+from rulewise.text import collapse, fold
+
+__all__ = ["NO_RULE_TEXT", "Reply", "final_answer", "read_reply"]
+
+NO_RULE_TEXT = "no rule applies"
+"""An answer's text if the model says no more than this."""
+
+MAX_REPLY = 100_000
+"""Characters of a reply that are read; its end is what counts, so the beginning is left out."""
+MAX_ANSWER = 2_000
+"""Characters of an answer that are kept."""
+MAX_PREMISES = 100
+"""Premises of one reply that are kept."""
+
+_PHRASE = re.compile(r"(?:\banswer\s+is|答案(?:是|为))\s*[:：]?\s*([^\n]{1,4000})", re.IGNORECASE)
+_BROKEN_ANSWER = re.compile(r'"(?:final[ _])?answer"\s*:\s*"((?:[^"\\]|\\.){1,4000})', re.IGNORECASE)
+_BROKEN_RULES = re.compile(r'"(?:rules|rules[ _]used|used[ _]rules)"\s*:\s*\[([^\]]{0,400})\]', re.IGNORECASE)
+_FENCE = re.compile(r"^\s*```[\w-]*\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What was read from a reply.
+
+    Attributes:
+        answer: The answer's text; "" if there is none.
+        numbers: The rules' numbers as given, unchecked, without repetition; None if no line says which were used.
+        premises: The premises, unchecked, in order.
+        no_rule: Whether the model says that no rule applies.
+        notes: What was repaired, one short clause each.
+    """
+
+    answer: str
+    numbers: tuple[int, ...] | None = None
+    premises: tuple[Quoted, ...] = ()
+    no_rule: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def _shorten(text: str, notes: list[str]) -> str:
+    if len(text) <= MAX_ANSWER:
+        return text
+    notes.append(f"answer cut to {MAX_ANSWER} of its {len(text)} characters")
+    return text[:MAX_ANSWER].rstrip() + "…"
+
+
+def _tail(text: str, notes: list[str]) -> str:
+    text = _FENCE.sub("", text.replace("\0", ""))
+    if len(text) > MAX_REPLY:
+        notes.append(f"only the last {MAX_REPLY} of the reply's {len(text)} characters read")
+        text = text[-MAX_REPLY:]
+    return text.strip()
+
+
+def _answer_in(parts: list[tuple[str, str]]) -> str | None:
+    """The last answer that a labelled line gives, with the lines below it if the label stands alone."""
+    for at in range(len(parts) - 1, -1, -1):
+        part, value = parts[at]
+        if part != "answer":
+            continue
+        if not unmark(value).strip("*_"):
+            below: list[str] = []
+            for other, line in parts[at + 1 :]:
+                if other or (below and not line.strip()):
+                    break
+                below += [line.strip()] if line.strip() else []
+            value = " ".join(below)
+        if value := unmark(value):
+            return value
+    return None
+
+
+def final_answer(text: str, *, is_whole: bool = False) -> tuple[str, tuple[str, ...]]:
+    """The answer in a reply that has no other parts, and notes on how it was found.
+
+    The last "Answer:" (答案：) line counts; without one, the last "the answer is ..." (答案是...), and without that the
+    last line with text, or the whole reply.
+
+    Args:
+        text: The reply.
+        is_whole: Whether a reply without a label is an answer as a whole, as it is if no reasoning was asked for.
+    """
+    notes: list[str] = []
+    text = _tail(text, notes)
+    if not text:
+        return "", tuple(notes)
+    parts = [label_of(line) for line in text.splitlines()]
+    answer = _answer_in(parts)
+    if answer is None:
+        if phrases := _PHRASE.findall(text):
+            answer, how = unmark(phrases[-1]), "the answer was taken from a sentence"
+        elif is_whole:
+            answer, how = collapse(text), "the whole reply was taken as the answer"
+        else:
+            lines = [line for part, line in parts if not part and line.strip()]
+            answer, how = unmark(lines[-1].strip()) if lines else "", "the last line was taken as the answer"
+        notes.append(f"no 'Answer:' line: {how}")
+    return _shorten(answer, notes), tuple(notes)
+
+
+def _text(value: object) -> str:
+    """A JSON value as text: lists joined, absent values blank."""
+    if isinstance(value, list):
+        return ", ".join(_text(v) for v in value[:MAX_PREMISES])
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None or isinstance(value, dict) else collapse(str(value))
+
+
+def _object_in(text: str) -> Mapping[str, Any] | None:
+    """The JSON object that a reply consists of, perhaps with words around it."""
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        return None
+    try:
+        value = json.loads(text[start : end + 1])
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    parts = {LABELS.get(fold(str(key)).replace("_", " ").strip(), str(key)): v for key, v in value.items()}
+    return parts if "answer" in parts or "rules" in parts else None
+
+
+def _from_object(parts: Mapping[str, Any], notes: list[str]) -> Reply:
+    given = parts.get("rules")
+    numbers = None if given is None else numbers_in(_text(given))
+    if isinstance(given, list) and not given:
+        numbers = ()
+    elif given is not None and numbers is None:
+        notes.append("rules used could not be read")
+    premises: list[Quoted] = []
+    listed = parts.get("premise")
+    for entry in listed if isinstance(listed, list) else []:
+        if isinstance(entry, dict):
+            number = re.fullmatch(r"\D{0,20}([0-9]{1,6})\D{0,20}", _text(entry.get("rule", "")))
+            premises.append(
+                Quoted(
+                    number=int(number.group(1)) if number else None,
+                    premise=_text(entry.get("premise", "")),
+                    quote=_text(entry.get("quote", entry.get("fact", ""))),
+                )
+            )
+        elif quoted := premise_in(_text(entry)):
+            premises.append(quoted)
+    answer = _text(parts.get("answer"))
+    says_none = parts.get("no_rule") is True or numbers == () or bool(STARTS_NO_RULE.match(answer))
+    return Reply(answer=answer, numbers=numbers, premises=tuple(premises), no_rule=says_none, notes=tuple(notes))
+
+
+def _from_broken_object(text: str, notes: list[str]) -> Reply | None:
+    """What can be read from JSON that was cut off or is malformed; None if that is nothing."""
+    answer = _BROKEN_ANSWER.search(text)
+    if answer is None:
+        return None
+    rules = _BROKEN_RULES.search(text)
+    notes.append("malformed JSON: the answer was taken from it")
+    read = collapse(answer.group(1).replace('\\"', '"').replace("\\n", " "))
+    numbers = tuple(dict.fromkeys(int(n) for n in re.findall("[0-9]{1,6}", rules.group(1)))) if rules else None
+    return Reply(
+        answer=read,
+        numbers=numbers,
+        no_rule=numbers == () or bool(STARTS_NO_RULE.match(read)),
+        notes=tuple(notes),
+    )
+
+
+def _from_lines(text: str, notes: list[str]) -> Reply:
+    numbers: tuple[int, ...] | None = None
+    premises: list[Quoted] = []
+    no_rule, loose = False, []
+    parts = [label_of(line) for line in text.splitlines()]
+    for part, value in parts:
+        if part == "rules":
+            read = numbers_in(unmark(value))
+            if read is None:
+                notes.append("rules used could not be read")
+            else:
+                numbers = tuple(dict.fromkeys((*(numbers or ()), *read)))
+        elif part == "premise":
+            if quoted := premise_in(value):
+                premises.append(quoted)
+        elif not part and IS_NO_RULE.fullmatch(unmark(value.strip(MARKS))):
+            no_rule = True
+        elif not part and value.strip():
+            loose.append(value.strip())
+    answer = _answer_in(parts)
+    if answer is None:
+        if phrases := _PHRASE.findall(text):
+            answer, how = unmark(phrases[-1]), "the answer was taken from a sentence"
+        elif loose:
+            answer, how = unmark(loose[-1]), "the last line was taken as the answer"
+        else:
+            answer, how = "", "there is no answer"
+        if answer or not (no_rule or numbers == ()):
+            notes.append(f"no 'Answer:' line: {how}")
+    says_none = no_rule or numbers == () or bool(STARTS_NO_RULE.match(answer))
+    return Reply(answer=answer, numbers=numbers, premises=tuple(premises), no_rule=says_none, notes=tuple(notes))
+
+
+def read_reply(text: str) -> Reply:
+    """Read a reply to the prompt with rules: any text gives a reading."""
+    notes: list[str] = []
+    text = _tail(text, notes)
+    parts = _object_in(text)
+    if parts is not None:
+        reply = _from_object(parts, notes)
+    else:
+        reply = (_from_broken_object(text, notes) if text.startswith("{") else None) or _from_lines(text, notes)
+    more = list(reply.notes)
+    if len(reply.premises) > MAX_PREMISES:
+        more.append(f"{len(reply.premises) - MAX_PREMISES} premises beyond the first {MAX_PREMISES} left out")
+    answer = reply.answer or (NO_RULE_TEXT if reply.no_rule else "")
+    return Reply(
+        answer=_shorten(answer, more),
+        numbers=reply.numbers,
+        premises=reply.premises[:MAX_PREMISES],
+        no_rule=reply.no_rule,
+        notes=tuple(dict.fromkeys(more)),
+    )
