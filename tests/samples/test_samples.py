@@ -24,9 +24,9 @@ HAN = re.compile(r"[\u4e00-\u9fff]+")
 STOP = frozenset(
     re.findall(
         r"\w+",
-        "a an the of to in on at by for from with and or but if then when unless is are was were be been being it its he "
-        "she his her him they them their that this these those which who whom what how does do did not no may must can "
-        "could would should has have had as than any all only more less up out over into own same there",
+        "a an the of to in on at by for from with and or but if then when unless is are was were be been being it its "
+        "he she his her him they them their that this these those which who whom what how does do did not no may must "
+        "can could would should has have had as than any all only more less up out over into own same there",
     )
 )
 PORTER = Stemmer.Stemmer("porter")

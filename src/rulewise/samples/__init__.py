@@ -1,7 +1,7 @@
 """Bundled samples: a small library and cases, so that everything can be tried offline.
 
-- `library.jsonl`: 150 rules in the exchange format, English and Chinese, over tenancy, travel expenses, eligibility for a
-  clinical trial, and kinship
+- `library.jsonl`: 150 rules in the exchange format, English and Chinese, over tenancy, travel expenses, eligibility for
+  a clinical trial, and kinship
 - `cases.jsonl`: 48 cases, 12 a domain: `id`, `input`, `domain`, `language`, `gold_rules`, `answer`, for some `as_of`
 - `demos.jsonl`: 8 demonstrations for few-shot induction: `query`, `rule_natural`, `rule_formal`
 - `my_rules.csv`, `my_cases.jsonl`: five rules and three cases of a bicycle workshop, as a user's own files might look
