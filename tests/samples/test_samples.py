@@ -16,8 +16,9 @@ import Stemmer
 from rulewise import samples
 from rulewise.errors import UnknownNameError
 from rulewise.files import read_jsonl
+from rulewise.rules.formats.arrow import ARROW
 from rulewise.samples import SAMPLES, load_cases, load_demonstrations, load_rules, sample_path
-from rulewise.types import Rule
+from rulewise.types import Atom, Rule
 
 DOMAINS = ("tenancy", "travel", "clinical", "kinship")
 HAN = re.compile(r"[\u4e00-\u9fff]+")
@@ -51,6 +52,7 @@ def overlap(rule_text: str, case_text: str) -> float:
 LIBRARY = rows("library.jsonl")
 CASES = rows("cases.jsonl")
 DEMOS = rows("demos.jsonl")
+RULES = load_rules()
 BY_ID = {row["id"]: row for row in LIBRARY}
 
 
@@ -85,12 +87,15 @@ def test_rules_load_with_both_surfaces_and_metadata() -> None:
     assert first.source == "rulewise samples"
 
 
-def test_atoms_of_a_rule_load_when_the_file_has_them() -> None:
-    parsed = [(rule, row) for rule, row in zip(load_rules(), LIBRARY, strict=True) if row.get("head")]
-    for rule, row in parsed:
-        assert rule.head is not None
-        assert rule.head.predicate == row["head"]["predicate"]
-        assert [a.predicate for a in rule.body] == [a["predicate"] for a in row["body"]]
+def test_atoms_load_with_their_negation() -> None:
+    by_id = {rule.id: rule for rule in RULES}
+    # father(A, B) ∧ wife(B, C) ∧ ¬mother(A, C) => stepmother(A, C)
+    assert by_id["kin-023"].body == (
+        Atom(predicate="father", args=("?A", "?B")),
+        Atom(predicate="wife", args=("?B", "?C")),
+        Atom(predicate="mother", args=("?A", "?C"), negated=True),
+    )
+    assert by_id["kin-023"].head == Atom(predicate="stepmother", args=("?A", "?C"))
 
 
 def test_cases_load_as_examples_and_the_query_holds_no_gold_label() -> None:
@@ -141,19 +146,26 @@ def test_a_rule_follows_the_exchange_format(row: dict[str, Any]) -> None:
     assert all(isinstance(v, str) and v for v in row["metadata"].values())
 
 
-@pytest.mark.parametrize("row", LIBRARY, ids=lambda row: str(row["id"]))
-def test_a_formal_text_is_one_implication_whose_head_uses_only_variables_of_its_body(row: dict[str, Any]) -> None:
-    body, arrow, head = row["formal"].partition(" => ")
-    assert arrow
-    assert " => " not in head
-    atom = r"¬?[\w]+\([^()]+\)"
-    assert re.fullmatch(rf"{atom}(?: ∧ {atom})*", body)
-    assert re.fullmatch(r"\w+\([^()]+\)", head)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_the_atoms_of_a_rule_are_those_of_its_formal_text(rule: Rule) -> None:
+    read = ARROW.parse(rule.formal, id=rule.id)
+    assert (rule.body, rule.head) == (read.body, read.head)
 
-    def variables(text: str) -> set[str]:
-        return {arg.strip().split()[-1] for args in re.findall(r"\(([^()]+)\)", text) for arg in args.split(",")}
 
-    assert variables(head) <= variables(body)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_names_no_individual_and_binds_every_variable_in_a_positive_premise(rule: Rule) -> None:
+    assert rule.head is not None
+    bound = {v for atom in rule.body if not atom.negated for v in atom.variables}
+    for atom in (*rule.body, rule.head):
+        assert len(atom.variables) == len(set(atom.args)) > 0
+        assert set(atom.variables) <= bound
+
+
+@pytest.mark.parametrize("demo", DEMOS, ids=lambda demo: str(demo["rule_natural"])[:20])
+def test_the_formal_text_of_a_demonstration_is_a_rule_over_variables(demo: dict[str, str]) -> None:
+    rule = ARROW.parse(demo["rule_formal"], id="demo")
+    assert rule.head is not None
+    assert all(set(atom.args) == set(atom.variables) for atom in (*rule.body, rule.head))
 
 
 def test_versions_of_a_rule_share_a_citation_and_never_overlap_in_time() -> None:

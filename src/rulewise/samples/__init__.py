@@ -64,20 +64,17 @@ def load_demonstrations() -> list[dict[str, str]]:
 
 
 def _rule(row: Mapping[str, Any]) -> Rule:
-    head = row.get("head")
     return Rule(
         id=row["id"],
         text=row["text"],
         natural=row["natural"],
         formal=row["formal"],
-        body=tuple(_atom(atom) for atom in row.get("body", ())),
-        head=None if head is None else _atom(head),
+        body=tuple(_atom(atom) for atom in row["body"]),
+        head=_atom(row["head"]),
         source=row["source"],
         metadata=MappingProxyType(dict(row["metadata"])),
     )
 
 
 def _atom(value: Mapping[str, Any]) -> Atom:
-    return Atom(
-        predicate=value["predicate"], args=tuple(value.get("args", ())), negated=bool(value.get("negated", False))
-    )
+    return Atom(predicate=value["predicate"], args=tuple(value["args"]), negated=value.get("negated", False))
