@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -108,7 +108,7 @@ class Completion:
     finish_reason: FinishReason = "stop"
     failure: str = ""
     is_too_long: bool = False
-    logprobs: Mapping[str, float] = MappingProxyType({})
+    logprobs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def ok(self) -> bool:
