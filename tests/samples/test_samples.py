@@ -16,6 +16,7 @@ import Stemmer
 from rulewise import samples
 from rulewise.errors import UnknownNameError
 from rulewise.files import read_jsonl
+from rulewise.rules.exchange import rule_from_dict, rule_to_dict
 from rulewise.rules.formats.arrow import ARROW
 from rulewise.samples import SAMPLES, load_cases, load_demonstrations, load_rules, sample_path
 from rulewise.types import Atom, Rule
@@ -313,3 +314,11 @@ def test_the_example_of_a_user_s_own_files_has_five_rules_and_three_cases_that_f
 def test_loading_twice_gives_equal_rules() -> None:
     first: tuple[Rule, ...] = load_rules()
     assert first == load_rules()
+
+
+def test_the_exchange_format_reads_the_library_to_the_same_rules_and_writes_it_back_unchanged() -> None:
+    for row, rule in zip(LIBRARY, RULES, strict=True):
+        record = rule_from_dict(row)
+        assert record.notes == ()
+        assert record.rule == rule
+        assert rule_to_dict(rule) == row
