@@ -14,7 +14,9 @@ Substitution = Mapping[str, str]
 
 
 def _walk(term: str, substitution: Substitution) -> str:
-    while is_variable(term) and term in substitution:
+    seen: set[str] = set()
+    while is_variable(term) and term in substitution and term not in seen:
+        seen.add(term)
         term = substitution[term]
     return term
 
@@ -53,16 +55,14 @@ class _Facts:
     """Ground atoms by predicate, number of arguments and each argument's value."""
 
     def __init__(self, facts: Iterable[Atom]) -> None:
-        self.all: dict[tuple[str, int], dict[tuple[str, ...], None]] = {}
+        self._all: dict[tuple[str, int], list[tuple[str, ...]]] = {}
         self._by_arg: dict[tuple[str, int, int, str], list[tuple[str, ...]]] = {}
-        for fact in facts:
+        for fact in dict.fromkeys(facts):
             if fact.negated or not fact.is_ground:
                 raise InputError(f"A fact must be a ground atom that is not negated, not {fact}.")
-            rows = self.all.setdefault((fact.predicate, len(fact.args)), {})
-            if fact.args not in rows:
-                rows[fact.args] = None
-                for place, arg in enumerate(fact.args):
-                    self._by_arg.setdefault((fact.predicate, len(fact.args), place, arg), []).append(fact.args)
+            self._all.setdefault((fact.predicate, len(fact.args)), []).append(fact.args)
+            for place, arg in enumerate(fact.args):
+                self._by_arg.setdefault((fact.predicate, len(fact.args), place, arg), []).append(fact.args)
 
     def candidates(self, atom: Atom) -> Sequence[tuple[str, ...]]:
         """Rows that agree with one of the atom's constants, the rarest one."""
@@ -73,7 +73,7 @@ class _Facts:
                 rows = self._by_arg.get((atom.predicate, size, place, arg), [])
                 if best is None or len(rows) < len(best):
                     best = rows
-        return list(self.all.get((atom.predicate, size), {})) if best is None else best
+        return self._all.get((atom.predicate, size), []) if best is None else best
 
 
 def bindings(body: Sequence[Atom], facts: Iterable[Atom]) -> Iterator[dict[str, str]]:
@@ -185,7 +185,9 @@ def canonical_form(rule: Rule) -> tuple[_Shape, ...]:
     colours = _colours(atoms)
 
     def shape(atom: Atom, names: Mapping[str, str]) -> tuple[object, ...]:
-        key = [(0, names[a]) if a in names else (1, f"{colours[a]:06d}") if is_variable(a) else (2, a) for a in atom.args]
+        key = [
+            (0, names[a]) if a in names else (1, f"{colours[a]:06d}") if is_variable(a) else (2, a) for a in atom.args
+        ]
         inner = tuple(atom.args.index(a) for a in atom.args)
         return (atom.predicate, atom.negated, len(atom.args), tuple(key), inner)
 

@@ -11,7 +11,18 @@ from rulewise.errors import InputError, RuleSyntaxError
 from rulewise.rules.terms import is_variant
 from rulewise.types import EMPTY, Atom, Rule
 
-__all__ = ["LineFormat", "Problem", "RuleFormat", "checked", "number_text", "read_metric", "require_parsed"]
+__all__ = [
+    "LineFormat",
+    "Problem",
+    "RuleFormat",
+    "as_problem",
+    "atoms_of",
+    "checked",
+    "formal_rule",
+    "number_text",
+    "read_metric",
+    "require_parsed",
+]
 
 FRACTIONS = frozenset({"confidence", "head_coverage", "std_confidence", "pca_confidence"})
 
@@ -99,6 +110,11 @@ def require_parsed(rule: Rule, notation: str) -> Atom:
     return rule.head
 
 
+def atoms_of(rule: Rule) -> tuple[tuple[Atom, ...], Atom]:
+    """Body and head of a parsed rule."""
+    return rule.body, require_parsed(rule, "atoms")
+
+
 def checked(
     rule: Rule,
     candidates: Iterable[str],
@@ -163,7 +179,7 @@ def read_metric(name: str, text: str) -> float:
 
 
 def formal_rule(
-    id: str,  # noqa: A002
+    id: str,
     text: str,
     atoms: tuple[tuple[Atom, ...], Atom],
     *,
@@ -189,5 +205,5 @@ def as_problem(error: InputError, *, source: str, row: int, text: str) -> Proble
     """The problem that stands for an error in one row."""
     reason = str(error)
     if isinstance(error, RuleSyntaxError):
-        reason = f"{error.reason} (column {error.column})" if error.column > 1 else error.reason
+        reason = error.reason
     return Problem(source=source, row=row, reason=reason, text=text if len(text) <= 200 else text[:199] + "…")

@@ -26,12 +26,13 @@ TYPED = re.compile(r"(?P<type>[A-Z][A-Za-z-]*(?: [A-Z][A-Za-z-]*)*) (?P<letter>[
 
 _TYPED_NAME = re.compile(r"[A-Z][A-Za-z-]*(?:_[A-Z][A-Za-z-]*)*_[A-Z]\d*")
 
-LETTERED = frozenset(
+_LETTERED = (
     "annex appendix article batch block blood book box building bus category chapter class clause clinic column "
-    "company exhibit factor figure form gate grade group hepatitis hypothesis influenza item lane level line list "
-    "lot module note number omega option page paragraph part plan plane platform plot protein route row rule schedule "
-    "section series site sheet size strain table team terminal title track type unit vitamin visa ward wing zone".split()
-) - {"platform", "size", "company", "item"}
+    "exhibit factor figure form gate grade group hepatitis hypothesis influenza lane level line list lot module note "
+    "number omega option page paragraph part plan plot protein route row schedule section series sheet strain table "
+    "team terminal title track type unit visa vitamin ward wing zone"
+)
+LETTERED = frozenset(_LETTERED.split())
 """Words after which a letter is usually a name: vitamin C, Ward B, Appendix A."""
 
 
