@@ -14,7 +14,16 @@ from typing import Any
 
 from rulewise.errors import FileFormatError
 
-__all__ = ["atomic_folder", "dumps", "read_jsonl", "sha256_file", "sha256_texts", "write_jsonl", "write_text"]
+__all__ = [
+    "atomic_folder",
+    "dumps",
+    "read_jsonl",
+    "sha256_file",
+    "sha256_texts",
+    "write_bytes",
+    "write_jsonl",
+    "write_text",
+]
 
 
 def dumps(value: object) -> str:
@@ -49,13 +58,13 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
             ) from exc
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file whole or not at all: to a temporary file beside it, then renamed over it."""
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all: to a temporary file beside it, then renamed over it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            out.write(text)
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
             out.flush()
             os.fsync(out.fileno())
         # mkstemp makes files private; a written file gets the mode that open() would have given it
@@ -67,6 +76,11 @@ def write_text(path: Path, text: str) -> None:
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file whole or not at all, as `write_bytes` does."""
+    write_bytes(path, text.encode("utf-8"))
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
