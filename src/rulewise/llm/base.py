@@ -148,7 +148,10 @@ def failed(reason: str, *, model: str, latency_s: float = 0.0, is_too_long: bool
 
 
 def usage_of(completions: Sequence[Completion]) -> Usage:
-    """The sum of what completions took; cached ones count as calls that were cached and took no tokens."""
+    """The sum of what completions took.
+
+    Cached ones count as calls that were cached and took no tokens; failed ones took the tokens that they report.
+    """
     total = Usage()
     for c in completions:
         paid = not c.is_cached
@@ -156,8 +159,8 @@ def usage_of(completions: Sequence[Completion]) -> Usage:
             n_calls=1,
             n_cached=int(c.is_cached),
             n_failed=int(not c.ok),
-            tokens_in=c.tokens_in if paid and c.ok else 0,
-            tokens_out=c.tokens_out if paid and c.ok else 0,
+            tokens_in=(c.tokens_in if c.ok else c.tokens_in or 0) if paid else 0,
+            tokens_out=(c.tokens_out if c.ok else c.tokens_out or 0) if paid else 0,
             latency_s=c.latency_s,
         )
     return total

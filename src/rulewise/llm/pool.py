@@ -1,0 +1,87 @@
+"""A batch run by a few threads, results handed to the calling thread as they come."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+__all__ = ["Stopped", "run_batch"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Stopped(Exception):  # noqa: N818 (a signal between our threads, not an error)
+    """Raised inside a worker to leave when the batch has been stopped."""
+
+
+def run_batch(
+    items: Sequence[T],
+    work: Callable[[T, threading.Event], R],
+    *,
+    n_threads: int,
+    on_done: Callable[[int, R], None] | None = None,
+) -> list[R]:
+    """Apply `work` to each item in up to `n_threads` threads; results in the items' order.
+
+    `on_done` is called from the calling thread as results come. If `work` or `on_done` raises, or the user interrupts,
+    no further item is started, results that are already there are still handed to `on_done`, and the exception goes
+    on at once: the threads are daemons and are not waited for.
+
+    Args:
+        items: What to work on.
+        work: Gets an item and an event that is set when the batch stops, for its waits.
+        n_threads: At least 1.
+        on_done: Gets (position, result).
+    """
+    jobs: queue.SimpleQueue[tuple[int, T]] = queue.SimpleQueue()
+    for job in enumerate(items):
+        jobs.put(job)
+    done: queue.SimpleQueue[tuple[int, R | None, BaseException | None]] = queue.SimpleQueue()
+    stop = threading.Event()
+
+    def worker() -> None:
+        while not stop.is_set():
+            try:
+                position, item = jobs.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                done.put((position, work(item, stop), None))
+            except Stopped:
+                return
+            except BaseException as exc:  # noqa: BLE001 (raised again in the calling thread)
+                done.put((position, None, exc))
+                return
+
+    for number in range(min(n_threads, len(items))):
+        threading.Thread(target=worker, name=f"rulewise-llm-{number}", daemon=True).start()
+    results: dict[int, R] = {}
+
+    def take(position: int, result: R) -> None:
+        results[position] = result
+        if on_done is not None:
+            on_done(position, result)
+
+    try:
+        while len(results) < len(items):
+            try:
+                position, result, error = done.get(timeout=0.5)  # short, so that Ctrl-C is seen on every platform
+            except queue.Empty:
+                continue
+            if error is not None:
+                raise error
+            take(position, result)  # type: ignore[arg-type]
+    except BaseException:
+        stop.set()
+        while True:
+            try:
+                position, result, error = done.get_nowait()
+            except queue.Empty:
+                break
+            if error is None:
+                take(position, result)  # type: ignore[arg-type]
+        raise
+    return [results[position] for position in range(len(items))]
