@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rulewise.errors import InputError
-from rulewise.llm.base import Completion, OnDone, Prompt, Sampling
+from rulewise.llm.base import LLM, Completion, OnDone, Prompt, Sampling, user_prompt
 from rulewise.text import fold
 from rulewise.types import Role
 
-__all__ = ["HashingEncoder", "ScriptedLLM"]
+__all__ = ["HashingEncoder", "ScriptedLLM", "check_llm"]
 
 
 class ScriptedLLM:
@@ -81,3 +82,39 @@ class HashingEncoder:
             if norm > 0:
                 row /= norm
         return rows
+
+
+def check_llm(llm: LLM, *, prompts: Sequence[Prompt] = (user_prompt("Say yes."), user_prompt("Say no."))) -> None:
+    """Check that a language model keeps its contract; it is asked a few times.
+
+    Args:
+        llm: The model, which can answer `prompts`.
+        prompts: At least two that differ.
+
+    Raises:
+        AssertionError: Naming the first clause that is not kept.
+    """
+
+    def expect(is_kept: bool, clause: str) -> None:  # noqa: FBT001
+        if not is_kept:
+            raise AssertionError(f"{type(llm).__name__}: {clause}")
+
+    sampling = Sampling(max_tokens=16)
+    expect(bool(llm.name), "name must not be empty")
+    expect(llm.complete([], sampling) == [], "no prompts must give no completions")
+    told: dict[int, Completion] = {}
+    here = threading.get_ident()
+
+    def on_done(position: int, done: Completion) -> None:
+        expect(threading.get_ident() == here, "on_done must be called from the calling thread")
+        expect(position not in told, "on_done must be called once for each prompt")
+        told[position] = done
+
+    asked = [*prompts, prompts[0]]
+    out = llm.complete(asked, sampling, on_done=on_done)
+    expect(len(out) == len(asked), "a completion for each prompt")
+    expect([told.get(n) for n in range(len(asked))] == out, "on_done must be given each position's completion")
+    for done in out:
+        expect(bool(done.text) != bool(done.failure), "either a text or a failure")
+        expect(done.ok or done.finish_reason != "stop", "a failed completion must not end with 'stop'")
+        expect(done.latency_s >= 0 and bool(done.model), "latency and model must be given")
