@@ -40,7 +40,7 @@ MAX_PREMISES = 100
 _PHRASE = re.compile(r"(?:\banswer\s+is|答案(?:是|为))\s*[:：]?\s*([^\n]{1,4000})", re.IGNORECASE)
 _BROKEN_ANSWER = re.compile(r'"(?:final[ _])?answer"\s*:\s*"((?:[^"\\]|\\.){1,4000})', re.IGNORECASE)
 _BROKEN_RULES = re.compile(r'"(?:rules|rules[ _]used|used[ _]rules)"\s*:\s*\[([^\]]{0,400})\]', re.IGNORECASE)
-_FENCE = re.compile(r"^\s*```[\w-]*\s*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]{0,20}```[\w-]{0,20}[ \t]{0,20}$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,11 +149,12 @@ def _object_in(text: str) -> Mapping[str, Any] | None:
 
 def _from_object(parts: Mapping[str, Any], notes: list[str]) -> Reply:
     given = parts.get("rules")
-    numbers = None if given is None else numbers_in(_text(given))
-    if isinstance(given, list) and not given:
-        numbers = ()
-    elif given is not None and numbers is None:
+    listed_rules = given if isinstance(given, list) else [given]
+    read = [numbers_in(_text(value)) for value in listed_rules[:MAX_PREMISES]]
+    numbers = None if given is None else tuple(dict.fromkeys(n for group in read for n in group or ()))
+    if given is not None and None in read:
         notes.append("rules used could not be read")
+        numbers = numbers or None
     premises: list[Quoted] = []
     listed = parts.get("premise")
     for entry in listed if isinstance(listed, list) else []:

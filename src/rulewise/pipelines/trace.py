@@ -1,0 +1,176 @@
+"""What a pipeline did for one query, stage by stage, as a record that survives a round trip through JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeVar
+
+from rulewise.errors import FileFormatError, InputError
+from rulewise.rules.exchange import rule_from_dict, rule_to_dict
+from rulewise.types import Answer, Hit, Premise, Query, RerankReport, Rule, Usage
+
+__all__ = ["VERSION", "Trace"]
+
+VERSION = 1
+"""Version of the JSON form; another one is refused when read."""
+
+T = TypeVar("T")
+NO_USAGE: Mapping[str, Usage] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One query's way through a pipeline.
+
+    Attributes:
+        query: The query.
+        induced: The induced rule; None if the pipeline has no inducer. A rule with blank text is a fallback: its
+            `metadata["reason"]` says why there is none, and the query was searched with.
+        searches: Search form -> the text that was searched with, in the order in which the results were fused.
+        found: The hits before reranking, best first.
+        hits: The hits that were kept, best first, after reranking if the pipeline has a reranker.
+        rerank: How the reranker's replies were read; None without a reranker.
+        shown: Ids of the rules that the reasoner was shown.
+        answer: The answer; None without a reasoner.
+        usage: Stage ("induce", "rerank", "answer") -> what its model calls took, for the stages that say.
+    """
+
+    query: Query
+    induced: Rule | None = None
+    searches: Mapping[str, str]
+    found: tuple[Hit[Rule], ...]
+    hits: tuple[Hit[Rule], ...]
+    rerank: RerankReport | None = None
+    shown: tuple[str, ...] = ()
+    answer: Answer | None = None
+    usage: Mapping[str, Usage]
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether a rule was to be induced and none came of it, so that the query alone was searched with."""
+        return self.induced is not None and not self.induced.text.strip()
+
+    @property
+    def failure(self) -> str:
+        """Why there is no answer though one was asked for; "" if there is one, or none was asked for."""
+        return self.answer.failure if self.answer is not None else ""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What did not go as it should, one clause each, in the order of the stages; the notes of the answer last."""
+        flags: list[str] = []
+        if self.induced is not None and self.is_fallback:
+            flags.append(f"no induced rule ({self.induced.metadata.get('reason') or 'empty'}): searched with the query")
+        if not self.found:
+            flags.append("no rule found")
+        if self.rerank is not None and self.rerank.failure:
+            flags.append(f"not reranked: {self.rerank.failure}")
+        elif self.rerank is not None and not self.rerank.is_readable:
+            flags.append("the reranker's reply names no rule: order kept")
+        if self.answer is not None:
+            if self.answer.failure:
+                flags.append(f"no answer: {self.answer.failure}")
+            flags += self.answer.notes
+        return tuple(flags)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trace as plain values; `from_dict` restores it exactly.
+
+        Every rule is there once, in the exchange format, under `rules`; hits refer to it by `rule_id`.
+        """
+        rules = {hit.item.id: rule_to_dict(hit.item) for hit in (*self.found, *self.hits)}
+        return {
+            "version": VERSION,
+            "query": {k: v for k, v in asdict(self.query).items() if v is not None},
+            "induced": None if self.induced is None else rule_to_dict(self.induced),
+            "searches": dict(self.searches),
+            "found": [_hit_to_dict(hit) for hit in self.found],
+            "hits": [_hit_to_dict(hit) for hit in self.hits],
+            "rerank": None if self.rerank is None else _plain(asdict(self.rerank)),
+            "shown": list(self.shown),
+            "answer": None if self.answer is None else _plain(asdict(self.answer)),
+            "usage": {stage: asdict(usage) for stage, usage in self.usage.items()},
+            "rules": list(rules.values()),
+        }
+
+    @classmethod
+    def from_dict(cls, data: object) -> Trace:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            FileFormatError: If the value is not a trace of this version.
+        """
+        if not isinstance(data, Mapping):
+            raise FileFormatError(f"Not a trace: expected an object, found {type(data).__name__}.")
+        if data.get("version") != VERSION:
+            raise FileFormatError(
+                f"A trace of version {data.get('version')!r}; this release reads version {VERSION}. Run the query anew."
+            )
+        try:
+            return cls._read(data)
+        except (KeyError, TypeError, AttributeError, InputError) as exc:
+            what = f"the key {exc} is missing" if isinstance(exc, KeyError) else str(exc)
+            raise FileFormatError(f"Not a trace: {what}. Expected what Trace.to_dict writes.") from exc
+
+    @classmethod
+    def _read(cls, data: Mapping[str, Any]) -> Trace:
+        rules = {rule.id: rule for rule in map(_rule, data["rules"])}
+        return cls(
+            query=Query(**data["query"]),
+            induced=None if data["induced"] is None else _rule(data["induced"]),
+            searches=dict(data["searches"]),
+            found=tuple(_hit(hit, rules) for hit in data["found"]),
+            hits=tuple(_hit(hit, rules) for hit in data["hits"]),
+            rerank=None if data["rerank"] is None else _report(data["rerank"]),
+            shown=tuple(data["shown"]),
+            answer=None if data["answer"] is None else _answer(data["answer"]),
+            usage={stage: _record(Usage, usage) for stage, usage in data["usage"].items()},
+        )
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON gives it back: tuples become lists."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, (tuple, list)) else value
+
+
+def _hit_to_dict(hit: Hit[Rule]) -> dict[str, Any]:
+    value: dict[str, Any] = {"rule_id": hit.item.id, "score": hit.score, "rank": hit.rank}
+    if hit.via is not None:
+        value["via"] = hit.via
+    return value
+
+
+def _hit(value: Mapping[str, Any], rules: Mapping[str, Rule]) -> Hit[Rule]:
+    rule = rules[value["rule_id"]]
+    return Hit(item=rule, score=value["score"], rank=value["rank"], via=value.get("via"))
+
+
+def _rule(value: Mapping[str, Any]) -> Rule:
+    if value["text"]:
+        return rule_from_dict(value).rule
+    # an induction that fell back: the exchange format knows no rule without text
+    return Rule(id=value["id"], text="", source=value.get("source", ""), metadata=dict(value.get("metadata", {})))
+
+
+def _record(kind: Callable[..., T], value: Mapping[str, Any], **parts: Any) -> T:
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    if unknown := value.keys() - known:
+        raise InputError(f"unknown key {sorted(unknown)[0]!r}")
+    return kind(**{key: tuple(part) if isinstance(part, list) else part for key, part in value.items()} | parts)
+
+
+def _report(value: Mapping[str, Any]) -> RerankReport:
+    return _record(RerankReport, value, usage=_record(Usage, value["usage"]))
+
+
+def _answer(value: Mapping[str, Any]) -> Answer:
+    premises: Sequence[Mapping[str, Any]] = value["premises"]
+    return _record(
+        Answer,
+        value,
+        premises=tuple(_record(Premise, premise) for premise in premises),
+        usage=_record(Usage, value["usage"]),
+    )
