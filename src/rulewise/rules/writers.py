@@ -155,8 +155,9 @@ def _lost_parts(old: Rule, new: Rule, *, is_notation: bool) -> list[str]:
     """The parts that a rule loses; a notation is not asked for the texts that it replaces, nor for variables' names."""
     parts = [] if old.id == new.id else ["id"]
     if is_notation:
-        same_atoms = old.head is not None and new.head is not None
-        same_atoms = same_atoms and is_variant((*old.body, old.head), (*new.body, new.head))
+        same_atoms = (
+            old.head is not None and new.head is not None and is_variant((*old.body, old.head), (*new.body, new.head))
+        )
     else:
         parts += [name for name in ("text", "natural", "formal") if getattr(old, name) != getattr(new, name)]
         same_atoms = (old.body, old.head) == (new.body, new.head)

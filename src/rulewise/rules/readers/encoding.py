@@ -68,8 +68,8 @@ def _looks_chinese(text: str) -> bool:
 def decode(data: bytes, *, source: str, encoding: str | None = None) -> Decoded:
     """The text of a file.
 
-    Without `encoding`: a byte order mark decides; else UTF-16 if there are zero bytes and it gives usual characters; else
-    UTF-8 if the bytes are valid as such; else GB18030 if that gives Chinese.
+    Without `encoding`: a byte order mark decides; else UTF-16 if there are zero bytes and it gives usual characters;
+    else UTF-8 if the bytes are valid as such; else GB18030 if that gives Chinese.
 
     Raises:
         FileFormatError: If the bytes are no text in the given encoding, or in none of these, or the file is binary.

@@ -27,7 +27,8 @@ def read_jsonl(
         try:
             yield _row(number, loads(line), columns)
         except InputError as exc:
-            yield Problem(source=source, row=number, reason=str(exc), text=line.strip()[:200])
+            hint = " Remove the comma after the object." if line.rstrip().endswith("},") else ""
+            yield Problem(source=source, row=number, reason=f"{exc}{hint}", text=line.strip()[:200])
 
 
 def read_json(text: str, *, source: str, columns: Mapping[str, str] | None = None) -> Iterator[Row | Problem]:

@@ -106,7 +106,8 @@ def _layout(suffix: str, text: str, lines: list[str], notation: str | None, colu
     if named == "json":
         return "jsonl" if _is_jsonl(lines) else "json"
     if named == "jsonl":
-        return "json" if start == "[" and not _is_jsonl(lines) else "jsonl"
+        first = next((line.strip() for line in lines if line.strip()), "")
+        return "json" if first in ("{", "[") or (start == "[" and not _is_jsonl(lines)) else "jsonl"
     if named == "markdown":
         return "markdown"
     if notation is None and (miner := find_miner(lines)):
@@ -121,7 +122,7 @@ def _layout(suffix: str, text: str, lines: list[str], notation: str | None, colu
 
 
 def _is_jsonl(lines: list[str]) -> bool:
-    """Whether the first two lines with content are objects or texts of their own, or there is one line with an object."""
+    """Whether the first two lines with content are each an object of its own."""
     content = [line.strip() for line in lines if line.strip()]
     whole = [line.startswith("{") and line.endswith(("}", "},")) for line in content[:2]]
     return bool(whole) and all(whole) and content[0] != "{}" and (len(content) > 1)
@@ -144,6 +145,7 @@ def _is_headless(text: str, lines: list[str], columns: Mapping[str, str] | None)
     if any(field_of(name.strip().strip('"')) for name in first.split(find_delimiter(text))):
         return False
     try:
-        return parse_rule(first, id="1").is_parsed
+        rule = parse_rule(first, id="1")
     except InputError:
         return False
+    return rule.is_parsed

@@ -123,7 +123,8 @@ class _Reader:
         yield self.row(number, " ".join(parts))
 
     def paragraph(self) -> None:
-        number, parts = self.at + 1, []
+        number = self.at + 1
+        parts: list[str] = []
         while self.at < len(self.lines):
             line = self.lines[self.at]
             if not line.strip() or _HEADING.match(line) or _FENCE.match(line) or _ITEM.match(line):

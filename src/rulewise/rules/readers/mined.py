@@ -19,6 +19,7 @@ _SIGNS = (
     ("tlogic", re.compile(r"\s*[\d.eE+\-]+\s+\d+\s+\d+\s+\S.*\(X\d+, ?X\d+, ?T\d+\)\s*<-")),
     ("anyburl", re.compile(r"\d+\t\d+\t[\d.eE+\-]+\t.*\)\s*<=")),
 )
+_NUMBERS = re.compile(r"\s*(?:[-+]?\d[\d.]*(?:[eE][-+]?\d+)?\s+){3}(?=\S)")
 _LOOKED_AT = 100
 
 
@@ -38,4 +39,13 @@ def read_mined(lines: Sequence[str], notation: str, *, source: str) -> Iterator[
         if isinstance(found, Problem):
             yield found
         else:
-            yield Row(row=int(found.id), fields={}, rule=replace(found, id="", source=notation))
+            text = _without_columns(found.text, notation)
+            rule = replace(found, id="", text=text, formal=text, source=notation)
+            yield Row(row=int(found.id), fields={}, rule=rule)
+
+
+def _without_columns(line: str, notation: str) -> str:
+    """The rule of a line alone, so that its numbers, which are metrics, are not indexed with it."""
+    if notation == "amie":
+        return line.split("\t")[0].strip()
+    return _NUMBERS.sub("", line).strip()

@@ -38,10 +38,10 @@ def read_library(
 ) -> LoadReport:
     """Read a rule library from JSONL, JSON, CSV, TSV, XLSX, Markdown, plain text or a miner's output.
 
-    Each rule of the file is loaded whole or reported with its row. Rules without an id get `r1`, `r2`, ... by their place
-    in the file. Of two rules with one id the first is kept and the second is a problem; two rules with one text are both
-    kept, with a warning. A rule that cannot be parsed into atoms is kept with its text. An empty file gives an empty
-    library and a warning.
+    Each rule of the file is loaded whole or reported with its row. Rules without an id get `r1`, `r2`, ... by their
+    place in the file. Of two rules with one id the first is kept and the second is a problem; two rules with one text
+    are both kept, with a warning. A rule that cannot be parsed into atoms is kept with its text. An empty file gives an
+    empty library and a warning.
 
     Args:
         path: The file. Its layout is found from its suffix and content.

@@ -18,7 +18,7 @@ __all__ = ["Built", "Row", "build_rule", "split_lines"]
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ATOM = re.compile(r"\s*[¬~!]?\s*[\w\-.]+\s*\([^()]*\)")
 _PREMISE_WORD = re.compile(r"(if|when|whenever|where|provided that)\b", re.IGNORECASE)
-_CONCLUSION_WORD = re.compile(r"then\b\s*,?\s*", re.IGNORECASE)
+_CONCLUSION_WORD = re.compile(r"^then\b\s*,?\s*", re.IGNORECASE)
 _CHINESE_PREMISE = ("如果", "若", "当", "假如", "倘若")
 
 
@@ -169,9 +169,7 @@ def _join_sides(fields: dict[str, Any]) -> None:
         fields["text"] = f"{lead}{premise}，则{conclusion.removeprefix('则').removeprefix('那么')}。"
     else:
         lead = "" if _PREMISE_WORD.match(premise) else "If "
-        fields["text"] = (
-            f"{lead}{premise}, then {_CONCLUSION_WORD.sub('', conclusion, count=1) if _CONCLUSION_WORD.match(conclusion) else conclusion}."
-        )
+        fields["text"] = f"{lead}{premise}, then {_CONCLUSION_WORD.sub('', conclusion)}."
     fields["natural"] = fields["text"]
 
 
