@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["collapse", "fold", "is_cjk", "split_identifier"]
+__all__ = ["CJK", "MARKS", "collapse", "fold", "is_cjk", "split_identifier"]
 
+CJK = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+"""Han ideographs with their repetition mark, kana and hangul syllables, to stand in a character class."""
+
+MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0e31-\u0e4e"
+"""Accents, and the vowel signs that some scripts write as marks: a word goes on over them. For a character class."""
+
+_IS_CJK = re.compile(f"[{CJK}]")
 _SPACES = re.compile(r"\s+")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# capitals end before a capitalised word, except before a plural's s: "HTTPServer", "SUVs"
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
 
 
 def fold(text: str) -> str:
@@ -23,16 +31,7 @@ def collapse(text: str) -> str:
 
 def is_cjk(char: str) -> bool:
     """Whether a character is a Han ideograph, kana or hangul syllable."""
-    code = ord(char)
-    return (
-        0x3400 <= code <= 0x4DBF
-        or 0x4E00 <= code <= 0x9FFF
-        or 0xF900 <= code <= 0xFAFF
-        or 0x20000 <= code <= 0x3134F
-        or 0x3040 <= code <= 0x30FF
-        or 0x31F0 <= code <= 0x31FF
-        or 0xAC00 <= code <= 0xD7AF
-    )
+    return _IS_CJK.fullmatch(char) is not None
 
 
 def split_identifier(name: str) -> list[str]:
