@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rulewise.errors import InputError
 from rulewise.llm.base import LLM, Completion, OnDone, Prompt, Sampling, user_prompt
+from rulewise.rerank.base import Reranker
 from rulewise.text import fold
-from rulewise.types import Role
+from rulewise.types import Hit, Query, Role, Rule
 
-__all__ = ["HashingEncoder", "ScriptedLLM", "check_llm"]
+__all__ = ["HashingEncoder", "ScriptedLLM", "check_llm", "check_reranker"]
 
 
 class ScriptedLLM:
@@ -118,3 +121,40 @@ def check_llm(llm: LLM, *, prompts: Sequence[Prompt] = (user_prompt("Say yes."),
         expect(bool(done.text) != bool(done.failure), "either a text or a failure")
         expect(done.ok or done.finish_reason != "stop", "a failed completion must not end with 'stop'")
         expect(done.latency_s >= 0 and bool(done.model), "latency and model must be given")
+
+
+def check_reranker(reranker: Reranker, *, sizes: Sequence[int] = (0, 1, 2, 5, 21, 45)) -> None:
+    """Check that a reranker keeps its contract: it is asked about generated rules, one query for each size.
+
+    Args:
+        reranker: The reranker, which keeps all hits; its model may reply anything.
+        sizes: How many hits the queries have.
+
+    Raises:
+        AssertionError: Naming the first clause that is not kept.
+    """
+
+    def expect(is_kept: bool, clause: str) -> None:  # noqa: FBT001
+        if not is_kept:
+            raise AssertionError(f"{type(reranker).__name__}: {clause}")
+
+    expect(reranker.rerank([], []) == [], "no queries must give no rankings")
+    queries = [Query(id=f"q{n}", text=f"Case {n}") for n, _ in enumerate(sizes)]
+    hits = [
+        [
+            Hit(item=Rule(id=f"r{at}", text=f"If X is {at}, then Y."), score=float(n - at), rank=at + 1)
+            for at in range(n)
+        ]
+        for n in sizes
+    ]
+    rankings = reranker.rerank(queries, hits)
+    expect(len(rankings) == len(queries), "a ranking for each query")
+    for found, ranking in zip(hits, rankings, strict=True):
+        expect(
+            sorted(hit.item.id for hit in ranking) == sorted(hit.item.id for hit in found),
+            "the hits must be permuted, none lost and none twice",
+        )
+        expect([hit.rank for hit in ranking] == list(range(1, len(found) + 1)), "ranks must count from 1")
+        scores = [hit.score for hit in ranking]
+        expect(all(math.isfinite(score) for score in scores), "scores must be finite")
+        expect(all(a > b for a, b in pairwise(scores)), "scores must strictly fall with rank")

@@ -29,8 +29,8 @@ def estimate_tokens(text: str) -> int:
 def shorten_evenly(texts: Sequence[str], *, budget: int) -> list[str]:
     """The texts, those above a common length cut to it and marked with an ellipsis, so that all fit the budget.
 
-    The common length is the largest that fits; shorter texts are left alone, and none is cut below `MIN_TOKENS`, even if
-    the budget is then exceeded. The result has as many texts, in the same order.
+    The common length is the largest that fits; shorter texts are left alone, and none is cut below `MIN_TOKENS`, even
+    if the budget is then exceeded. The result has as many texts, in the same order.
 
     Args:
         texts: Texts of one line each.

@@ -83,7 +83,7 @@ def _token(found: re.Match[str]) -> _Token:
         return _Token("number", (found["number"],))
     for name in ("above", "comma", "break", "blank"):
         if kind == name:
-            return _Token(name)  # type: ignore[arg-type]
+            return _Token(name)
     return _Token("other", ("text",) if found[0][:1].isalnum() else ())
 
 

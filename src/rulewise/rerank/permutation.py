@@ -44,9 +44,10 @@ class Permutation:
 def parse(reply: str | None, n: int) -> Permutation:
     """Read a ranking of n rules from a reply, in any of the forms that models use.
 
-    "[2] > [1]", "2 > 1", "Rule 2 > Rule 1", "[2], [1]", "[2, 1]", JSON with a list of numbers, numbered lists, full-width
-    brackets and digits, with text around. Numbers inside echoed rules ("[1] If ... 20 days") are not identifiers, and a
-    reply that only echoes the rules is not readable. Entries that are no numbers at all (null, "x") are passed over.
+    "[2] > [1]", "2 > 1", "Rule 2 > Rule 1", "[2], [1]", "[2, 1]", JSON with a list of numbers, numbered lists,
+    full-width brackets and digits, with text around. Numbers inside echoed rules ("[1] If ... 20 days") are not
+    identifiers, and a reply that only echoes the rules is not readable. Entries that are no numbers at all (null, "x")
+    are passed over.
     Never raises; time is linear in the reply's length.
     """
     if n < 1:

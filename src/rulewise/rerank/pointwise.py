@@ -41,7 +41,7 @@ class _Judged:
 def yes_probability(logprobs: Mapping[str, float]) -> float | None:
     """The probability of yes against no, in [0, 1], from the first token's alternatives; None if neither is there.
 
-    Spellings are folded and summed: " Yes", "yes", "YES", "是" against " No", "no", "否". All other tokens are left out.
+    Spellings are folded and summed: " Yes", "yes", "YES", "是" against " No", "no", "否". Other tokens are left out.
 
     Args:
         logprobs: Token -> natural log-probability; values that are no numbers count as absent.

@@ -25,9 +25,9 @@ def check_windows(window: int, step: int) -> None:
 def windows(n: int, *, window: int = 20, step: int = 10) -> list[tuple[int, int]]:
     """The windows over `n` hits as half-open ranges of positions from 0, in the order in which they are ranked.
 
-    The first one ends at the last hit, each next one begins `step` earlier, and the last one begins at position 0 and is
-    as large as the others. With fewer than two hits there is nothing to rank, and no window. With n above `window` there
-    are ceil((n - window) / step) + 1 of them.
+    The first one ends at the last hit, each next one begins `step` earlier, and the last one begins at position 0 and
+    is as large as the others. With fewer than two hits there is nothing to rank, and no window. With n above `window`
+    there are ceil((n - window) / step) + 1 of them.
 
     Choice: RankGPT (Sun et al., 2023), which the paper follows, can leave the front out of its last window where the
     step does not divide n - window; here the last window is moved to the front instead.
