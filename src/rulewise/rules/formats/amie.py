@@ -1,10 +1,11 @@
 """AMIE's output: "?a  bornIn  ?g  ?g  cityIn  ?b   => ?a  citizenOf  ?b" and tab-separated columns named by a header.
 
-Items of an atom are set apart by two blanks or more, so that names may hold single ones. The header's names give the
-metrics: "Positive Examples" is `support`, others are their own names in lower case with underscores (`head_coverage`,
-`std_confidence`, `pca_confidence`, `body_size`, `pca_body_size`); a column without numbers, such as
-"Functional variable", goes to the metadata. An empty column, NaN and -1 (AMIE's mark for "not computed") are
-unknown values and left out. Decimal commas, which AMIE writes under some locales, are read. `confidence` is not set, because AMIE has two.
+Items of an atom are set apart by two blanks or more, so that names may hold single ones. The header's names give
+the metrics: "Positive Examples" is `support`, others are their own names in lower case with underscores
+(`head_coverage`, `std_confidence`, `pca_confidence`, `body_size`, `pca_body_size`); a column without numbers, such
+as "Functional variable", goes to the metadata. An empty column, NaN and -1 (AMIE's mark for "not computed") are
+unknown values and left out. Decimal commas, which AMIE writes under some locales, are read. `confidence` is not
+set, because AMIE has two.
 
 Lines before the header and log lines ("Loading files...", "Mining done in 3 s") are skipped; a line is taken for a
 rule if it starts with "?", has "=>" or, after the header, has columns or items set apart by two blanks.

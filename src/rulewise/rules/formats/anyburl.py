@@ -1,10 +1,10 @@
 """AnyBURL's output: tab-separated predictions, correct predictions, confidence and "h(X,c) <= b(X,A), c(A,Y)".
 
-The columns are the metrics `body_size`, `support` and `confidence`; a line may also have none of them. Atoms have two
-arguments; single upper-case letters are variables (X, Y, A, B ...), everything else is a constant, which may hold
-commas and brackets: `lives(X,Washington,_D.C.)` has the constant `Washington,_D.C.`, because an atom has two
-arguments and a variable stands at one end. AnyBURL has no quotation marks, so a rule whose names cannot be told apart is not written.
-A rule may have no body: `speaks(X,english) <= `.
+The columns are the metrics `body_size`, `support` and `confidence`; a line may also have none of them. Atoms have
+two arguments; single upper-case letters are variables (X, Y, A, B ...), everything else is a constant, which may
+hold commas and brackets: `lives(X,Washington,_D.C.)` has the constant `Washington,_D.C.`, because an atom has two
+arguments and a variable stands at one end. AnyBURL has no quotation marks, so a rule whose names cannot be told
+apart is not written. A rule may have no body: `speaks(X,english) <= `.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ _TLOGIC_HEAD = re.compile(r"\S[^\n]{0,500}?\(X\d+, ?X\d+, ?T\d+\)\s*(?:<-|←)")
 _AMIE = re.compile(r"\?\S+ .{0,500}(?:=>|⇒)\s+\S+\s+\S", re.DOTALL)
 _LEADSTO = re.compile(r"\s*(?:not\s+|¬\s*)?\[")
 _WORDS = re.compile(
-    r"\s*(?:if|when|whenever|where|once|unless|provided that|in case|given that)\b|\s*(?:如果|假如|倘若|若|只要|当|除非)",
+    r"\s*(?:if|when|whenever|where|once|unless|provided that|in case|given that)\b"
+    r"|\s*(?:如果|假如|倘若|若|只要|当|除非)",
     re.IGNORECASE,
 )
 _INNER_WORDS = re.compile(r"\s(?:if|when|whenever|unless|provided that|as long as)\s|[，,]\s*除非", re.IGNORECASE)

@@ -19,17 +19,18 @@ _AND_IF = re.compile(r",?\s+and if\s+", re.I)
 _UNLESS = re.compile(r",?\s+(?:and\s+|or\s+)?\bunless\b\s+", re.I)
 _IF = re.compile(r",?\s+\bif\b\s+", re.I)
 _WHEN = re.compile(r",?\s+\b(?:when|whenever|provided that|as long as)\b\s+", re.I)
+_COMMA = re.compile(r",\s+(?!(?:and|or|but|who|which|that|unless)\b)")
 _JOIN = re.compile(r",\s+(?:(?:and|but)\s+)?|\s+(?:and|but)\s+")
 _SENTENCE = re.compile(r"(?<![\w.])(?P<word>[\w.]*?)(?P<mark>[.!?])[\"”’')]?\s+[\"“‘'(]?[A-Z]")
-_ABBREVIATIONS = frozenset(
-    "e.g i.e etc vs no art sec dr mr mrs ms prof st inc ltd co corp approx cf para p pp fig u.s nr vol ch".split()
-)
+_ABBREVIATED = "e.g i.e etc vs no art sec dr mr mrs ms prof st inc ltd co corp approx cf para p pp fig u.s nr vol ch"
+_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 _NOT = re.compile(r"it is not the case that\s+", re.I)
 _WHOLE = re.compile(r"it is the case that\s+", re.I)
-_FUNCTION = frozenset(
+_DETERMINERS = (
     "a an the any every no each all some it he she they you we this that these those its their his her your our one "
-    "anyone everyone nobody whoever there".split()
+    "anyone everyone nobody whoever there"
 )
+_FUNCTION = frozenset(_DETERMINERS.split())
 _SUBJECT = frozenset(_FUNCTION | {"not"})
 _AUXILIARY = re.compile(
     r"\b(?:is|are|was|were|has|have|had|does|do|did|can|cannot|may|must|will|shall|should|would)\b", re.I
@@ -45,8 +46,8 @@ _TYPED_START = re.compile(r"(?:[A-Z][\w-]* ){0,3}")
 def read_english(text: str) -> Frame:
     """Body and head of a sentence such as "If ..., then ...", "When ..., ...", "... if ..." and "... unless ...".
 
-    A body is divided into clauses only where that is certain: at "and" or a comma before a clause of its own, never in a
-    body with "or". A clause that is not divided is an atom all the same.
+    A body is divided into clauses only where that is certain: at "and" or a comma before a clause of its own, never in
+    a body with "or". A clause that is not divided is an atom all the same.
 
     Raises:
         NotARule: If the sentence is something else, has several readings, or states more than one rule.
@@ -77,7 +78,7 @@ def read_english(text: str) -> Frame:
     clauses += [(e, True) for e in exceptions]
     if not clauses or not head_clause or not all(c for c, _ in clauses):
         raise NotARule("expected words on both sides of the rule", 0)
-    return Frame(clauses, (head_clause, head_negated), Letters([*(c for c, _ in clauses), head_clause]))
+    return Frame(clauses, (head_clause, head_negated), letters)
 
 
 def _one_sentence(text: str) -> str:
@@ -124,7 +125,7 @@ def _from_start(text: str, start: re.Match[str]) -> tuple[str, str, bool]:
     if cuts:
         cut = (cuts[0].start(), cuts[0].end())
     else:
-        commas = [m for m in re.finditer(r",\s+(?!(?:and|or|but|who|which|that|unless)\b)", rest)]
+        commas = list(_COMMA.finditer(rest))
         if len(commas) != 1:
             raise NotARule(f"expected ', then' between body and head, found {len(commas)} commas", len(text))
         cut = commas[0].span()
@@ -174,6 +175,10 @@ def _clauses(body: str, letters: Letters) -> list[str]:
 
 
 def _starts_with_variable(body: str, place: int, variables: set[int]) -> bool:
+    if place in variables:
+        return True
+    if not body[place : place + 1].isupper():
+        return False
     match = _TYPED_START.match(body, place)
     ends = {place}
     if match:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rulewise.errors import RuleSyntaxError
 from rulewise.rules.formats.quoting import Quotes
@@ -30,11 +30,11 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _WORD_KINDS = {"and": "and", "or": "or", "not": "not"}
+_MARKS = frozenset("\"'“")
 _SPACE = re.compile(r"\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A token, its kind (a group of the pattern, "quoted" or "word") and where it stands."""
 
     kind: str
@@ -50,7 +50,8 @@ def tokenize(text: str) -> list[Token]:
     place = _end(_SPACE, text, 0)
     while place < len(text):
         mark = place + 1 if text[place] == "?" else place
-        if (end := quotes.end(mark)) is not None:
+        end = quotes.end(mark) if text[mark : mark + 1] in _MARKS else None
+        if end is not None:
             kind = "quoted"
         else:
             match = _TOKEN.match(text, place)
@@ -179,9 +180,6 @@ class Formula:
         while todo:
             start, end, negated = todo.pop()
             start, end = self._strip(start, end, forall=part == "head")
-            while start < end and self.tokens[start].kind == "not":
-                start, end = self._strip(start + 1, end, forall=False)
-                negated = not negated
             if start >= end:
                 raise self.fail("expected an atom", self._at(start))
             cuts: list[int] = []
@@ -193,6 +191,11 @@ class Formula:
                     )
                 if kind == "and" or (kind == "comma" and place and self.tokens[place - 1].kind == "close"):
                     cuts.append(place)
+            if not cuts and self.tokens[start].kind == "not":  # binds more tightly than any connective
+                while start < end and self.tokens[start].kind == "not":
+                    start, negated = start + 1, not negated
+                todo.append((start, end, negated))
+                continue
             if not cuts:
                 yield start, end, negated
                 continue

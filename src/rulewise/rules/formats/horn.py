@@ -87,6 +87,8 @@ class _Reader:
             body.append(self._literal())
             while self._take(_AND) is not None:
                 body.append(self._literal())
+        elif self._peek() != "." and not head.args:
+            raise self.fail("':-' or '.' after the head")
         elif self._peek() not in ("", "."):
             raise self.fail("':-' after the head" if self._peek() != ")" else "'.' at the end of the rule")
         if self._peek() == ".":

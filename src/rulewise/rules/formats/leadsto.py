@@ -195,6 +195,8 @@ def _atom_text(atom: Atom) -> str:
     words = [quote(p) if n == 1 and is_variable(p) else _part_text(p) for n, p in enumerate(parts)]
     if len(parts) == 4 and not is_variable(parts[3]) and not _TIME_VALUE.fullmatch(parts[3]):
         words[3] = quote(parts[3])
+    elif len(parts) == 4 and not _TIME.fullmatch(words[3]) and not _TIME_VALUE.fullmatch(words[3]):
+        words[1] = quote(parts[1])  # an entity in the place of the time would read as the end of a relation with commas
     return ("not [" if atom.negated else "[") + ", ".join(words) + "]"
 
 

@@ -2,7 +2,8 @@
 
 A clause is an atom (see `prose`): "Person X owns Animal Y" is "Person _ owns Animal _" of `?X` and `?Y`, and a clause
 without variables is a proposition. "unless" and "it is not the case that" negate. Sentences that state several rules,
-nest them, have an "otherwise", or can be taken apart in several ways are refused as a whole; see `english` and `chinese`.
+nest them, have an "otherwise", or can be taken apart in several ways are refused as a whole; see `english` and
+`chinese`.
 
 Written is "If A, and B, unless C, then D." or 如果A，且B，则C。 Where those words would be taken apart
 elsewhere: "If it is the case that A, and if it is the case that B, then C.", 如果有：A，并且如果有：B，则C。

@@ -1,12 +1,13 @@
 """TLogic's output: "0.412345    37    90  makes(X0,X2,T2) <- _accuses(X1,X0,T0), meets(X1,X2,T1)".
 
-The columns are confidence, rule support and body support (metrics `confidence`, `support`, `body_size`), set apart by
-blanks; a line may also have none of them. Atoms have subject, object and time; entity variables are X0, X1 ..., times
-T0, T1 ... (`?X0`, `?T0`). Names may hold commas and brackets: an atom ends at its variables.
+The columns are confidence, rule support and body support (metrics `confidence`, `support`, `body_size`), set apart
+by blanks; a line may also have none of them. Atoms have subject, object and time; entity variables are X0, X1 ...,
+times T0, T1 ... (`?X0`, `?T0`). Names may hold commas and brackets: an atom ends at its variables.
 
-An underscore before a relation means its inverse: `_accuses(X1,X0,T0)` is read as accuses(X0, X1, T0). It is written
-back where the walk of the body, from the head's subject on, goes against a relation, so that entity numbers rise along
-the walk as they do in TLogic's files. A relation whose own name begins with an underscore has two then.
+An underscore before a relation means its inverse: `_accuses(X1,X0,T0)` is read as accuses(X0, X1, T0). It is
+written back where the walk of the body, from the lower of the head's entities on, goes against a relation, so that
+entity numbers rise along the walk as they do in TLogic's files. A relation whose own name begins with an underscore
+has two then.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def _atom_text(atom: Atom, *, inverse: bool) -> str:
 
 def _rule_text(body: tuple[Atom, ...], head: Atom) -> str:
     subject, object_, _ = head.args
-    at_object = bool(body) and subject not in body[0].args[:2] and object_ in body[0].args[:2]
+    at_object = int(object_[2:]) < int(subject[2:])
     here = object_ if at_object else subject
     parts = []
     for atom in body:

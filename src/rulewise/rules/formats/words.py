@@ -16,8 +16,8 @@ def verbalize(rule: Rule) -> str:
     """A sentence that says what the rule says; the rule itself is left as it is.
 
     It is the rule's own natural text if there is one, else the natural notation if it can carry the rule, else
-    "If X0 accuse of fraud X1 at T0, and ..., then ...", with a relation's words between its two arguments. A rule that is
-    not parsed gives its text.
+    "If X0 accuse of fraud X1 at T0, and ..., then ...", with a relation's words between its two arguments. A rule
+    that is not parsed gives its text.
     """
     if rule.natural:
         return rule.natural
