@@ -122,7 +122,7 @@ def _dates(rules: Sequence[Rule]) -> Dates:
 
 def library_stats(rules: Sequence[Rule]) -> LibraryStats:
     """Describe a library by counts."""
-    from rulewise.rules.formats.detect import notation_of
+    from rulewise.rules.formats.detect import detect_notation
 
     predicates: Counter[str] = Counter()
     for rule in rules:
@@ -141,7 +141,7 @@ def library_stats(rules: Sequence[Rule]) -> LibraryStats:
         domains=_ranked(Counter(rule.metadata.get("domain") or UNKNOWN for rule in rules)),
         languages=_ranked(Counter(rule.metadata.get("language") or UNKNOWN for rule in rules)),
         sources=_ranked(Counter(rule.source or UNKNOWN for rule in rules)),
-        notations=_ranked(Counter(notation_of(rule.text) or "(none)" for rule in rules)),
+        notations=_ranked(Counter(detect_notation(rule.text) or "(none)" for rule in rules)),
         lengths=_quantiles([len(rule.text) for rule in rules]),
         body_sizes=dict(sorted(Counter(len(rule.body) for rule in rules if rule.is_parsed).items())),
         n_predicates=len(predicates),
