@@ -21,7 +21,7 @@ from rulewise.rules.exchange import METRICS, atom_to_dict, rule_to_dict
 from rulewise.rules.formats import FORMATS
 from rulewise.rules.library import RuleLibrary
 from rulewise.rules.readers.columns import field_of
-from rulewise.rules.readers.mined import MINERS
+from rulewise.rules.readers.mined import MINERS, without_columns
 from rulewise.rules.readers.read import parse_library
 from rulewise.rules.readers.rows import Row, build_rule
 from rulewise.rules.terms import is_variant
@@ -186,7 +186,24 @@ def _notation(library: RuleLibrary, notation: str, reasons: list[str]) -> tuple[
         lines.append(line)
     if notation in MINERS:
         lines = list(form.render_lines(written))
+    at = len(lines) - len(written)  # a header may stand first
+    for place, rule in enumerate(written, start=at):
+        lines[place] = _in_own_words(lines[place], rule, form, notation)
     return "".join(line + "\n" for line in lines).encode(), written
+
+
+def _in_own_words(line: str, rule: Rule, form: Any, notation: str) -> str:
+    """The line with the rule as its formal text spells it, if that text is in the notation and says the same."""
+    own = rule.formal.strip()
+    rendered = without_columns(line, notation) if notation in MINERS else line
+    if not own or own == rendered or len(own.splitlines()) > 1:
+        return line
+    candidate = line.replace(rendered, own, 1)
+    try:
+        found = form.parse(candidate, id=rule.id)
+    except InputError:
+        return line
+    return candidate if (found.body, found.head) == (rule.body, rule.head) else line
 
 
 def _jsonl(library: RuleLibrary) -> bytes:

@@ -10,7 +10,7 @@ from rulewise.rules.formats import FORMATS
 from rulewise.rules.formats.base import LineFormat, Problem
 from rulewise.rules.readers.rows import Row
 
-__all__ = ["MINERS", "find_miner", "read_mined"]
+__all__ = ["MINERS", "find_miner", "read_mined", "without_columns"]
 
 MINERS = ("amie", "tlogic", "anyburl")
 
@@ -39,12 +39,12 @@ def read_mined(lines: Sequence[str], notation: str, *, source: str) -> Iterator[
         if isinstance(found, Problem):
             yield found
         else:
-            text = _without_columns(found.text, notation)
+            text = without_columns(found.text, notation)
             rule = replace(found, id="", text=text, formal=text, source=notation)
             yield Row(row=int(found.id), fields={}, rule=rule)
 
 
-def _without_columns(line: str, notation: str) -> str:
+def without_columns(line: str, notation: str) -> str:
     """The rule of a line alone, so that its numbers, which are metrics, are not indexed with it."""
     if notation == "amie":
         return line.split("\t")[0].strip()
