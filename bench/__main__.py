@@ -32,8 +32,8 @@ def main() -> None:
     parts = [
         "# Speed\n",
         f"Written by `make bench`. {environment()}.\n",
-        "CPU time, medians with minimum and maximum in brackets. Works that are compared ran in turn in one process run, and the "
-        "ratio is the median of the ratios pair by pair; machines are noisy, so quote the ratios.\n",
+        "CPU time, medians with minimum and maximum in brackets. Works that are compared ran in turn in one run, and "
+        "the ratio is the median of the ratios pair by pair; machines are noisy, so quote the ratios.\n",
     ]
     if data is None:
         parts.append("`RULEWISE_DATA` was not set: the small set is generated, not ULogic.\n")
@@ -44,8 +44,8 @@ def main() -> None:
     del large, large_queries
     parts += [
         "## BM25 search, a query\n",
-        "From text to the ten best. The peer is bm25s with its NumPy back end, on the same terms (analysis included on both "
-        "sides) and with its own tokenizer; the ratio is to bm25s on the same terms.\n",
+        "From text to the ten best. The peer is bm25s with its NumPy back end, on the same terms (analysis included on "
+        "both sides) and with its own tokenizer; the ratio is to bm25s on the same terms.\n",
         table(["material", "search", "CPU a query", "ratio"], search),
     ]
     print("SIAR-R3", file=sys.stderr)

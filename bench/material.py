@@ -9,9 +9,43 @@ from rulewise.files import read_jsonl
 from rulewise.types import Rule
 
 TYPES = (
-    "Person Company Tenant Landlord Vehicle Animal Plant Region Substance Device Contract Event School Patient".split()
+    "Person",
+    "Company",
+    "Tenant",
+    "Landlord",
+    "Vehicle",
+    "Animal",
+    "Plant",
+    "Region",
+    "Substance",
+    "Device",
+    "Contract",
+    "Event",
+    "School",
+    "Patient",
 )
-SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split()
+SYLLABLES = (
+    "ba",
+    "ce",
+    "di",
+    "fo",
+    "gu",
+    "ha",
+    "je",
+    "ki",
+    "lo",
+    "mu",
+    "na",
+    "pe",
+    "ri",
+    "so",
+    "tu",
+    "va",
+    "we",
+    "xi",
+    "yo",
+    "zu",
+)
 
 
 def words(n: int, rng: random.Random) -> list[str]:
@@ -23,7 +57,7 @@ def words(n: int, rng: random.Random) -> list[str]:
 
 
 def generated(n: int, *, seed: int = 7) -> tuple[list[Rule], list[str]]:
-    """`n` rules with 1 to 4 premises over 5,000 verbs of Zipf-like frequency, and 1,000 queries that share their words."""
+    """`n` rules with 1 to 4 premises over 5,000 verbs of Zipf-like frequency, and 1,000 queries."""
     rng = random.Random(seed)
     verbs = words(5_000, rng)
     weights = [1 / rank for rank in range(1, len(verbs) + 1)]

@@ -29,7 +29,11 @@ class InstantLLM:
         self.own_s = 0.0
 
     def complete(
-        self, prompts: Sequence[Prompt], sampling: Sampling, *, on_done: OnDone | None = None
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        *,
+        on_done: OnDone | None = None,  # noqa: ARG002
     ) -> list[Completion]:
         began = time.process_time()
         replies = []
