@@ -31,9 +31,9 @@ class InstantLLM:
     def complete(
         self,
         prompts: Sequence[Prompt],
-        sampling: Sampling,
+        sampling: Sampling,  # noqa: ARG002
         *,
-        on_done: OnDone | None = None,  # noqa: ARG002
+        on_done: OnDone | None = None,
     ) -> list[Completion]:
         began = time.process_time()
         replies = []
