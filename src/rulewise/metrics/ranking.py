@@ -33,7 +33,7 @@ def recall(ranked: Sequence[str], relevant: Set[str], *, k: int) -> float:
     if k < 1:
         raise InputError(f"k must be at least 1, got {k}.")
     _check(ranked, relevant)
-    return len(relevant.intersection(ranked[:k])) / len(relevant)
+    return len(relevant & set(ranked[:k])) / len(relevant)
 
 
 def reciprocal_rank(ranked: Sequence[str], relevant: Set[str]) -> float:
