@@ -17,7 +17,7 @@ __all__ = ["FORM_WEIGHTS", "search_forms", "search_text"]
 
 T = TypeVar("T", bound=Item)
 
-FORM_WEIGHTS: Mapping[SearchForm, float] = MappingProxyType({"input": 1.0, "si": 1.0, "si+input": 1.0})
+FORM_WEIGHTS: Mapping[SearchForm, float] = MappingProxyType({"input": 1.0, "si": 2.0, "si+input": 1.0})
 """Weights of the three texts in the form "fused"; see decision 0005."""
 
 _FORMS = ("input", "si", "si+input", "fused")
