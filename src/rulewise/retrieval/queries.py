@@ -1,0 +1,171 @@
+"""Files of queries, and of the rules that were induced for them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rulewise.errors import FileFormatError, InputError
+from rulewise.rules.exchange import Pairs, id_text, loads
+from rulewise.rules.formats.base import Problem
+from rulewise.rules.readers.encoding import decode
+from rulewise.types import Query
+
+__all__ = ["InducedReport", "QueryReport", "read_induced", "read_queries"]
+
+_SHOWN = 5
+_QUERY_TEXTS = ("input", "text", "query", "question")
+_INDUCED_TEXTS = ("induced_rule", "rule")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryReport:
+    """Queries as read from a file, in its order, and the rows that were not read."""
+
+    queries: tuple[Query, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InducedReport:
+    """Induced rules by the ids of their queries, and the rows that were not read; a rule may be blank."""
+
+    rules: Mapping[str, str]
+    problems: tuple[Problem, ...] = ()
+
+
+def read_queries(path: str | Path, *, strict: bool = True, encoding: str | None = None) -> QueryReport:
+    """Read queries from JSONL, or from CSV or TSV with a header, in any of the encodings that rule files may have.
+
+    A query is an object, or row, with `input` or `text` (or `query`, `question`), and `id`. Without an id it is called
+    `q1`, `q2`, ... by its place. Blank texts, repeated ids and rows that are no such object are problems.
+
+    Args:
+        path: The file; ".csv" and ".tsv" are tables, everything else is JSONL.
+        strict: Raise an error if any row has a problem; otherwise read the rest and report.
+        encoding: Encoding of the file; None finds it.
+
+    Raises:
+        FileFormatError: If the file cannot be read, or a row has a problem and `strict` is true.
+        OSError: If the file cannot be opened.
+    """
+    path = Path(path)
+    queries: dict[str, Query] = {}
+    problems: list[Problem] = []
+    for place, (row, value) in enumerate(_rows(path, encoding), start=1):
+        try:
+            data = _object(value)
+            text = _text(data, _QUERY_TEXTS)
+            if not text.strip():
+                raise InputError("blank text: there is nothing to search with.")
+            query_id = id_text(data.get("id", data.get("query_id"))) or f"q{place}"
+            if query_id in queries:
+                raise InputError(f"the id {query_id!r} stands in an earlier row. Ids of queries must be unique.")
+            queries[query_id] = Query(id=query_id, text=text)
+        except InputError as exc:
+            problems.append(Problem(source=str(path), row=row, reason=str(exc)))
+    _stop(path, problems, len(queries), strict)
+    return QueryReport(queries=tuple(queries.values()), problems=tuple(problems))
+
+
+def read_induced(path: str | Path, *, strict: bool = True, encoding: str | None = None) -> InducedReport:
+    """Read induced rules, objects or rows with `query_id` and `induced_rule`; see `read_queries` for the layouts.
+
+    A blank or absent rule is kept as blank, which says that induction failed.
+
+    Raises:
+        FileFormatError: If the file cannot be read, or a row has a problem and `strict` is true.
+        OSError: If the file cannot be opened.
+    """
+    path = Path(path)
+    rules: dict[str, str] = {}
+    problems: list[Problem] = []
+    for row, value in _rows(path, encoding):
+        try:
+            data = _object(value)
+            query_id = id_text(data.get("query_id", data.get("id")))
+            if not query_id:
+                raise InputError("no query_id. Expected the id of the query that the rule was induced for.")
+            if query_id in rules:
+                raise InputError(f"the query_id {query_id!r} stands in an earlier row. Keep one rule a query.")
+            rules[query_id] = _text(data, _INDUCED_TEXTS)
+        except InputError as exc:
+            problems.append(Problem(source=str(path), row=row, reason=str(exc)))
+    _stop(path, problems, len(rules), strict)
+    return InducedReport(rules=rules, problems=tuple(problems))
+
+
+def _rows(path: Path, encoding: str | None) -> Iterator[tuple[int, Any]]:
+    """Each row's number, from 1, with its value, or with the error that came of reading it."""
+    if path.is_dir():
+        raise FileFormatError(f"{path}: is a folder. Expected a file, one JSON object a line.")
+    text = decode(path.read_bytes(), source=str(path), encoding=encoding).text
+    if path.suffix.lower() in (".csv", ".tsv"):
+        yield from _table(text, path)
+        return
+    for row, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                yield row, loads(line.strip())
+            except InputError as exc:
+                yield row, exc
+
+
+def _table(text: str, path: Path) -> Iterator[tuple[int, Any]]:
+    header = text.split("\n", 1)[0]
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=header.count)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        names = [name.strip().lower() for name in next(lines, [])]
+        row = lines.line_num + 1
+        for cells in lines:
+            if any(cell.strip() for cell in cells):
+                fits = len(cells) <= len(names)
+                yield (
+                    row,
+                    dict(zip(names, cells, strict=False))
+                    if fits
+                    else InputError(
+                        f"{len(cells)} cells under {len(names)} column names. Quote cells that hold {delimiter!r}."
+                    ),
+                )
+            row = lines.line_num + 1
+    except csv.Error as exc:
+        raise FileFormatError(f"{path}:{lines.line_num}: not a table ({exc}). Check the quotes of this row.") from exc
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, InputError):
+        raise value
+    if not isinstance(value, dict):
+        raise InputError("expected one JSON object a line.")
+    if isinstance(value, Pairs):
+        raise InputError(f"the key {value.repeated!r} stands twice in one object. Keep one of them.")
+    return value
+
+
+def _text(data: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    key = next((key for key in keys if data.get(key) is not None), None)
+    if key is None:
+        if any(name in data for name in keys):
+            return ""
+        raise InputError(f"no {keys[0]!r}. Expected a text under {' or '.join(repr(key) for key in keys[:2])}.")
+    value = data[key]
+    if not isinstance(value, str):
+        raise InputError(f"{key}: expected a text.")
+    return value
+
+
+def _stop(path: Path, problems: list[Problem], n_read: int, strict: bool) -> None:  # noqa: FBT001
+    if not strict or not problems:
+        return
+    lines = [str(problem) for problem in problems[:_SHOWN]]
+    if len(problems) > _SHOWN:
+        lines.append(f"... and {len(problems) - _SHOWN} more")
+    raise FileFormatError(
+        "\n".join(lines) + f"\n{path}: {n_read} rows could be read, {len(problems)} not. Mend them, or read --lenient."
+    )
