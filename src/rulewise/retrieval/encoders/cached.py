@@ -131,7 +131,7 @@ class CachedEncoder:
                     "INSERT OR REPLACE INTO vectors VALUES (?, ?)",
                     [(key, np.ascontiguousarray(row, dtype="<f4").tobytes()) for key, row in rows],
                 )
-        except (sqlite3.OperationalError, OSError) as exc:
+        except (sqlite3.OperationalError, sqlite3.IntegrityError, OSError) as exc:
             self._is_writable = False
             logger.warning("%s: the cache of vectors cannot be written (%s); going on without.", self._path, exc)
         except sqlite3.DatabaseError as exc:

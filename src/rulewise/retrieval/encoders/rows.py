@@ -14,7 +14,7 @@ __all__ = ["clean", "unit_rows"]
 
 
 def clean(text: str) -> str:
-    """The text with NUL characters made spaces and lone surrogates U+FFFD, so that every back end can take it."""
+    """The text with NUL characters made spaces and lone surrogates question marks, which every back end can take."""
     if "\0" in text:
         text = text.replace("\0", " ")
     return text.encode("utf-8", "replace").decode("utf-8") if _has_surrogate(text) else text
