@@ -18,6 +18,8 @@ __all__ = ["BM25", "TermMatrix", "term_matrix"]
 
 T = TypeVar("T", bound=Item)
 
+_FEW = 1 << 14
+
 
 class TermMatrix(NamedTuple):
     """What each term adds to the score of each item that has it, column by column (CSC).
@@ -91,6 +93,9 @@ class BM25(Generic[T]):
         if matrix is None:
             matrix = term_matrix(self._analyzer.analyze_all([item.text for item in items]), k1=k1, b=b)
         self._matrix = matrix
+        # plain views: slices of memory-mapped arrays cost far more than those of arrays
+        self._data, self._indices = np.asarray(matrix.data), np.asarray(matrix.indices)
+        self._starts: list[int] = []
         self._order: NDArray[np.int64] | None = None
 
     @property
@@ -151,18 +156,27 @@ class BM25(Generic[T]):
 
     def _add(self, text: str, row: NDArray[np.float32]) -> bool:
         """Add a text's scores to a row of zeros; whether any term of it is known."""
-        data, indices, indptr, vocabulary = self._matrix
-        found = False
-        for term, weight in self._analyzer.weigh(text).items():
-            column = vocabulary.get(term)
-            if column is None:
-                continue
-            found = True
-            start, end = indptr[column], indptr[column + 1]
+        if not self._starts:
+            self._starts = self._matrix.indptr.tolist()
+        data, indices, starts, vocabulary = self._data, self._indices, self._starts, self._matrix.vocabulary
+        columns = [(vocabulary[t], w) for t, w in self._analyzer.weigh(text).items() if t in vocabulary]
+        if not columns:
+            return False
+        if len(row) <= _FEW:
+            # few items have short columns: one pass over all of them costs less than one a column
+            spans = [slice(starts[column], starts[column + 1]) for column, _ in columns]
+            places = np.concatenate([indices[span] for span in spans])
+            lengths = [span.stop - span.start for span in spans]
+            weights = np.repeat(np.fromiter((w for _, w in columns), np.float64, count=len(columns)), lengths)
+            weights *= np.concatenate([data[span] for span in spans])
+            row += np.bincount(places, weights=weights, minlength=len(row))
+            return True
+        for column, weight in columns:
+            start, end = starts[column], starts[column + 1]
             part = data[start:end]
             # an item stands once in a column, so that plain indexing adds what np.add.at would
             row[indices[start:end]] += part if weight == 1 else part * np.float32(weight)
-        return found
+        return True
 
     def _best(self, row: NDArray[np.float32], k: int) -> list[Hit[T]]:
         if k < len(row):

@@ -192,6 +192,8 @@ class RuleIndex:
             _check_fresh(path, source)
         saved = analyzer_from_spec(manifest["analyzer"])
         again = f"rulewise index build {source.path if source else 'LIBRARY'} --out {path}"
+        if manifest.get("surface") and surface is None:
+            again += f" --surface {manifest['surface']}"
         if analyzer is not None:
             asked = make_analyzer(analyzer) if isinstance(analyzer, str) else analyzer
             if asked.spec != saved.spec:

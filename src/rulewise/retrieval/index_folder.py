@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +24,20 @@ from rulewise.files import atomic_folder, dumps, read_jsonl, sha256_file, write_
 from rulewise.retrieval.bm25 import TermMatrix
 from rulewise.rules.exchange import rule_from_dict, rule_to_dict
 from rulewise.rules.library import RuleLibrary
+from rulewise.types import Rule
 
-__all__ = ["FORMAT", "MANIFEST", "Folder", "Tokens", "damaged_files", "is_index", "read_folder", "write_folder"]
+__all__ = [
+    "FORMAT",
+    "MANIFEST",
+    "Folder",
+    "Tokens",
+    "as_tokens",
+    "damaged_files",
+    "is_index",
+    "read_folder",
+    "read_manifest",
+    "write_folder",
+]
 
 FORMAT = 1
 """Raised when a folder written before can no longer be read as it stands."""
@@ -182,10 +195,17 @@ def _damaged(path: Path, name: str, what: str, rebuild: str) -> FileFormatError:
 
 def _rules(path: Path, rebuild: str) -> RuleLibrary:
     try:
-        rules = [rule_from_dict(value).rule for _, value in read_jsonl(path / "rules.jsonl")]
+        rules = [_rule(value) for _, value in read_jsonl(path / "rules.jsonl")]
         return RuleLibrary(rules, name=str(path))
     except InputError as exc:
         raise FileFormatError(f"{path}: rules.jsonl is damaged ({exc}). {rebuild}") from exc
+
+
+def _rule(value: Any) -> Rule:
+    if isinstance(value, dict) and isinstance(text := value.get("text"), str) and not text.strip():
+        # the exchange format has no blank rules; an index keeps those of its library, which are never hits
+        return replace(rule_from_dict({**value, "text": "blank"}).rule, text=text)
+    return rule_from_dict(value).rule
 
 
 def _array(path: Path, name: str, dtype: Any, ndim: int, rebuild: str) -> NDArray[Any]:

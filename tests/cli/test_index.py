@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rulewise.cli.index import choose_analyzer, index
+from rulewise.errors import RulewiseError
+
+RULES = (
+    '{"id": "a", "text": "If rent is late, then a fee applies."}\n'
+    '{"id": "b", "text": "If a dog is owned, it is fed."}\n'
+)
+
+
+def invoke(*arguments: object):
+    return CliRunner().invoke(index, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    (tmp_path / "rules.jsonl").write_text(RULES, encoding="utf-8")
+    return tmp_path / "rules.jsonl"
+
+
+def test_build_writes_an_index_that_info_describes_and_check_passes(rules: Path, tmp_path: Path) -> None:
+    assert invoke("build", rules, "--out", tmp_path / "i", "--analyzer", "lucene-en").exit_code == 0
+    shown = json.loads(invoke("info", tmp_path / "i", "--json").output)
+    assert (shown["n_rules"], shown["analyzer"]["name"], shown["encoder"]) == (2, "lucene-en", None)
+    assert "analyzer  lucene-en version 1" in invoke("info", tmp_path / "i").output
+    assert invoke("check", tmp_path / "i").exit_code == 0
+
+
+def test_a_library_in_place_of_a_command_is_built(rules: Path, tmp_path: Path) -> None:
+    done = invoke(rules, "--out", tmp_path / "i", "--json")
+    assert json.loads(done.output)["n_rules"] == 2
+
+
+def test_a_word_that_is_no_command_and_no_file_is_wrong_usage() -> None:
+    done = invoke("buidl")
+    assert done.exit_code == 2
+    assert "Did you mean 'build'" in done.output
+
+
+def test_update_reports_what_changed_and_mends_a_stale_index(rules: Path, tmp_path: Path) -> None:
+    invoke("build", rules, "--out", tmp_path / "i")
+    rules.write_text(RULES.replace("fee", "fine") + '{"id": "c", "text": "If x, then y."}\n', encoding="utf-8")
+    stale = invoke("check", tmp_path / "i")
+    assert stale.exit_code == 3
+    assert f"rulewise index update {tmp_path / 'i'}" in stale.output
+    done = json.loads(invoke("update", tmp_path / "i", "--json").output)
+    assert (done["added"], done["changed"], done["removed"], done["n_analyzed"]) == (["c"], ["a"], [], 2)
+    assert invoke("check", tmp_path / "i").exit_code == 0
+
+
+def test_check_names_damaged_files_and_exits_with_3(rules: Path, tmp_path: Path) -> None:
+    invoke("build", rules, "--out", tmp_path / "i")
+    (tmp_path / "i" / "terms.json").write_text("[]")
+    done = invoke("check", tmp_path / "i", "--json")
+    assert done.exit_code == 3
+    assert any("terms.json" in problem for problem in json.loads(done.output)["problems"])
+
+
+def test_a_library_with_problems_leaves_no_index(rules: Path, tmp_path: Path) -> None:
+    rules.write_text(RULES + "not json\n", encoding="utf-8")
+    done = invoke("build", rules, "--out", tmp_path / "i")
+    assert isinstance(done.exception, RulewiseError)
+    assert not (tmp_path / "i").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "bigrams", "query_terms", "chosen"),
+    [
+        (None, None, None, None),
+        ("lucene-en", None, None, "lucene-en"),
+        (None, False, "once", "rule+words+once"),
+        ("rule", True, None, "rule+bigrams"),
+    ],
+)
+def test_options_name_an_analyzer(name, bigrams, query_terms, chosen) -> None:
+    assert choose_analyzer(name, bigrams, query_terms) == chosen

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from rulewise.text import collapse, fold, is_cjk, split_identifier
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("CanFeed", ["Can", "Feed"]),
+        ("is_vaccinated", ["is", "vaccinated"]),
+        ("HTTPServer", ["HTTP", "Server"]),
+        ("ownsSUVs", ["owns", "SUVs"]),
+        ("part-of whole", ["part", "of", "whole"]),
+        ("__", []),
+        ("word", ["word"]),
+    ],
+)
+def test_identifiers_are_split_into_their_words(name: str, words: list[str]) -> None:
+    assert split_identifier(name) == words
+
+
+def test_full_width_letters_fold_to_half_width_lower_case() -> None:
+    assert fold("ＡＢＣ Straße") == "abc strasse"
+
+
+@pytest.mark.parametrize("char", ["法", "々", "〇", "か", "カ", "한", "𠀀"])
+def test_han_kana_and_hangul_are_cjk(char: str) -> None:
+    assert is_cjk(char)
+
+
+@pytest.mark.parametrize("char", ["a", "1", "。", "“", "é", "，"])
+def test_letters_digits_and_punctuation_are_not_cjk(char: str) -> None:
+    assert not is_cjk(char)
+
+
+def test_runs_of_white_space_collapse() -> None:
+    assert collapse(" a \n\t b　c ") == "a b c"
