@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rulewise.retrieval.index import RuleIndex
     from rulewise.types import Hit, Query, Rule
 
-__all__ = ["FORMS", "open_index", "open_retriever", "search"]
+__all__ = ["FORMS", "open_index", "open_retriever", "read_query_file", "search"]
 
 PATH = click.Path(path_type=Path)
 FORMS = ("input", "si", "si+input", "fused")
@@ -113,13 +113,21 @@ def open_retriever(index: RuleIndex, name: str, *, encoder: str | None = None) -
 
 
 def _queries(text: str | None, file: Path | None, reading: ReadOptions) -> list[Query]:
-    from rulewise.retrieval.queries import read_queries
     from rulewise.types import Query
 
     if (text is None) == (file is None):
         raise click.UsageError("Give either a query text or --queries FILE.")
-    if file is None:
-        return [Query(id="q1", text=text or "")]
+    return [Query(id="q1", text=text or "")] if file is None else read_query_file(file, reading)
+
+
+def read_query_file(file: Path, reading: ReadOptions) -> list[Query]:
+    """The queries of a file; problems are listed on stderr.
+
+    Raises:
+        FileFormatError: If the file cannot be read, or has problems and reading is strict.
+    """
+    from rulewise.retrieval.queries import read_queries
+
     report = read_queries(file, strict=reading.strict)
     for problem in report.problems:
         note(str(problem))
