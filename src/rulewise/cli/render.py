@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["literal", "render_trace"]
 
 _SHOWN_TEXT = 220
+_QUOTES = "\"'“”‘’「」『』 "
 
 
 def literal(text: str) -> str:
@@ -107,7 +108,7 @@ def _answer(trace: Trace) -> list[RenderableType]:
             citation = rule.metadata.get("citation", "")
             lines.append(f"{f' ({literal(citation)})' if citation else ''}: {_short(rule.text)}")
         for premise in (p for p in answer.premises if p.rule_id == rule_id):
-            quote = f"“{_short(premise.quote)}”" if premise.quote else "no fact quoted"
+            quote = f"“{_short(premise.quote.strip(_QUOTES))}”" if premise.quote else "no fact quoted"
             if premise.is_supported:
                 lines.append(f"\n  ✓ {_short(premise.premise)} ← {quote}")
             else:
