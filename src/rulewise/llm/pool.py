@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-__all__ = ["Stopped", "run_batch"]
+__all__ = ["GRACE_S", "Stopped", "run_batch"]
+
+GRACE_S = 10.0
+"""Seconds that a failing batch waits for calls in flight."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,8 +31,8 @@ def run_batch(
     """Apply `work` to each item in up to `n_threads` threads; results in the items' order.
 
     `on_done` is called from the calling thread as results come. If `work` or `on_done` raises, or the user interrupts,
-    no further item is started, results that are already there are still handed to `on_done`, and the exception goes
-    on at once: the threads are daemons and are not waited for.
+    no further item is started and the exception goes on. Results that are there by then are still handed to `on_done`,
+    and those of items in work are waited for, up to `GRACE_S`; an interrupt waits for none. The threads are daemons.
 
     Args:
         items: What to work on.
@@ -56,8 +60,12 @@ def run_batch(
                 done.put((position, None, exc))
                 return
 
-    for number in range(min(n_threads, len(items))):
-        threading.Thread(target=worker, name=f"rulewise-llm-{number}", daemon=True).start()
+    threads = [
+        threading.Thread(target=worker, name=f"rulewise-llm-{number}", daemon=True)
+        for number in range(min(n_threads, len(items)))
+    ]
+    for thread in threads:
+        thread.start()
     results: dict[int, R] = {}
 
     def take(position: int, result: R) -> None:
@@ -74,13 +82,18 @@ def run_batch(
             if error is not None:
                 raise error
             take(position, result)  # type: ignore[arg-type]
-    except BaseException:
+    except BaseException as exc:
         stop.set()
+        # calls in flight may already be paid for: wait for their replies, unless it is the user who wants to leave
+        until = time.monotonic() + (GRACE_S if isinstance(exc, Exception) else 0.0)
         while True:
+            is_over = not any(thread.is_alive() for thread in threads) or time.monotonic() >= until
             try:
-                position, result, error = done.get_nowait()
+                position, result, error = done.get_nowait() if is_over else done.get(timeout=0.05)
             except queue.Empty:
-                break
+                if is_over:
+                    break
+                continue
             if error is None:
                 take(position, result)  # type: ignore[arg-type]
         raise
