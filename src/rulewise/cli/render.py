@@ -5,10 +5,11 @@ All text of queries, rules and replies is printed literally: neither markup nor 
 
 from __future__ import annotations
 
-import unicodedata
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rulewise.reasoning.with_rules import case_with_induced
 from rulewise.text import collapse
 
 if TYPE_CHECKING:
@@ -20,17 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["literal", "render_trace"]
 
 _SHOWN_TEXT = 220
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _QUOTES = "\"'“”‘’「」『』 "
 
 
 def literal(text: str) -> str:
     """The text without control and direction-changing characters; line ends and tabs stay."""
-    return "".join(
-        char
-        if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co")
-        else "\N{REPLACEMENT CHARACTER}"
-        for char in text.replace("\r\n", "\n")
-    )
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
 def _short(text: str) -> str:
@@ -101,8 +98,11 @@ def _answer(trace: Trace) -> list[RenderableType]:
     if answer.no_rule and not answer.rule_ids:
         lines.append("\nNo rule of the library applies, says the model.")
     rules = {hit.item.id: hit.item for hit in trace.hits}
+    if trace.induced is not None:
+        (induced,) = case_with_induced(trace.query, trace.induced).rules or (trace.induced,)
+        rules[induced.id] = induced
     for rule_id in answer.rule_ids:
-        rule = rules.get(rule_id) or (trace.induced if trace.induced and trace.induced.id == rule_id else None)
+        rule = rules.get(rule_id)
         lines.append(f"\nby rule {literal(rule_id)}", style="bold")
         if rule is not None:
             citation = rule.metadata.get("citation", "")
