@@ -33,7 +33,7 @@ check: setup
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 format: setup
 	$(BIN)/ruff check --fix src tests bench
@@ -44,6 +44,7 @@ docs: setup
 
 bench: setup
 	$(BIN)/python -m bench
+	@if [ -n "$$RULEWISE_DATA" ]; then $(BIN)/python -m bench.retrieval; fi
 
 clean:
 	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
