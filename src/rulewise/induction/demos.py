@@ -49,13 +49,14 @@ def demonstration_of(row: Mapping[str, Any], *, surface: Surface = "natural") ->
     )
 
 
-def read_demonstrations(path: Path, *, surface: Surface = "natural") -> LoadedDemonstrations:
+def read_demonstrations(path: str | Path, *, surface: Surface = "natural") -> LoadedDemonstrations:
     """Read demonstrations from a JSONL file, or a CSV or TSV file with a header, in any encoding that rules may have.
 
     Raises:
         FileFormatError: If the file cannot be read as text, or gives no demonstration at all.
         OSError: If the file cannot be opened.
     """
+    path = Path(path)
     text = decode(path.read_bytes(), source=str(path)).text
     rows = _table(text) if path.suffix.lower() in (".csv", ".tsv") else _objects(text)
     found: list[Demonstration] = []
