@@ -83,7 +83,7 @@ def check(ctx: click.Context, files: tuple[Path, ...], reading: ReadOptions, as_
     n_problems = sum(len(report.problems) for report in reports)
     if not as_json:
         loaded, rows = sum(r.n_loaded for r in reports), sum(r.n_rows for r in reports)
-        click.echo(f"loaded {loaded} of {rows}, {n_problems} problem{'' if n_problems == 1 else 's'}")
+        click.echo(f"loaded {loaded} of {rows}, {n_problems} problems")
     ctx.exit(PROBLEMS if n_problems and reading.strict else OK)
 
 

@@ -43,4 +43,4 @@ class LoadReport:
     def summary(self) -> str:
         """The line "loaded X of Y, Z problems"."""
         n = len(self.problems)
-        return f"loaded {self.n_loaded} of {self.n_rows}, {n} problem{'' if n == 1 else 's'}"
+        return f"loaded {self.n_loaded} of {self.n_rows}, {n} problems"
