@@ -7,9 +7,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from rulewise.retrieval.index import RuleIndex
-
 from bench.measure import median_ratio, process_cpu, spread
+from rulewise.retrieval.index import RuleIndex
 from rulewise.rules.library import RuleLibrary
 from rulewise.types import Rule
 

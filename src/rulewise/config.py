@@ -4,7 +4,10 @@
     model = "ollama:qwen2.5:7b"         # PROVIDER:MODEL
     base_url = "http://localhost:11434/v1"
     concurrency = 8
-    cache = "replies.sqlite"            # relative to this file; "" for none
+    cache = "replies.sqlite"            # "auto", the default, is in the cache folder; "" for none
+    record = ""                         # a recording that replies are added to
+    replay = ""                         # a recording that answers instead of a model
+    batch = ""                          # a folder of a run through a batch service
 
     [retrieval]
     retriever = "auto"                  # auto, bm25, dense, hybrid
@@ -84,7 +87,7 @@ class LLMConfig:
     model: str = ""
     base_url: str = ""
     concurrency: int = 8
-    cache: str = ""
+    cache: str = "auto"
     record: str = ""
     replay: str = ""
     batch: str = ""
@@ -203,7 +206,7 @@ def _section(path: Path, name: str, values: Mapping[str, Any]) -> Any:
         choices = _CHOICES.get((name, key))
         if choices and value not in choices:
             raise FileFormatError(f"{where}: {unknown_name('value', value, choices)}")
-        if (name, key) in _PATHS and value:
+        if (name, key) in _PATHS and value and (key, value) != ("cache", "auto"):
             value = str(path.parent / Path(value).expanduser())
         given[key] = value
     return replace(defaults, **given)
@@ -238,7 +241,11 @@ def open_llm(config: LLMConfig, settings: Settings) -> MeteredLLM:
         spec or "recorded:replay",
         base_url=config.base_url or (settings.base_url if is_http else "") or None,
         api_key=settings.api_key or None,
-        cache=Path(config.cache) if config.cache else None,
+        cache=settings.cache / "replies.sqlite"
+        if config.cache == "auto"
+        else Path(config.cache)
+        if config.cache
+        else None,
         record=Path(config.record) if config.record else None,
         replay=Path(config.replay) if config.replay else None,
         batch=Path(config.batch) if config.batch else None,

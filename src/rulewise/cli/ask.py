@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["ask"]
 
 PATH = click.Path(path_type=Path)
-CACHE = "replies.sqlite"
 
 
 def _configure(file: Path | None, changes: dict[tuple[str, str], Any]) -> Config:
@@ -41,10 +40,7 @@ def _configure(file: Path | None, changes: dict[tuple[str, str], Any]) -> Config
 def _cache(config: Config, given: Path | None, use: bool) -> Config:
     if not use:
         return replace(config, llm=replace(config.llm, cache=""))
-    if given is None and config.llm.cache:
-        return config
-    chosen = given if given is not None else read_settings().cache / CACHE
-    return replace(config, llm=replace(config.llm, cache=str(chosen)))
+    return config if given is None else replace(config, llm=replace(config.llm, cache=str(given)))
 
 
 def _retriever_name(config: Config, path: Path) -> str:
