@@ -23,7 +23,7 @@ from rulewise.types import Atom, Example, Query, Rule
 
 __all__ = ["SAMPLES", "load_cases", "load_demonstrations", "load_rules", "sample_path"]
 
-SAMPLES = ("cases.jsonl", "demos.jsonl", "library.jsonl", "my_cases.jsonl", "my_rules.csv")
+SAMPLES = ("cases.jsonl", "demos.jsonl", "library.jsonl", "my_cases.jsonl", "my_rules.csv", "recordings.jsonl")
 """The names that `sample_path` knows, in alphabetical order."""
 
 
