@@ -15,6 +15,7 @@ from rulewise.cli.console import OK, PROBLEMS, emit, note
 from rulewise.cli.index import analyzer_options, choose_analyzer
 from rulewise.cli.options import FilterOptions, ReadOptions, filter_options, library_options, make_filter, note_hidden
 from rulewise.cli.search import FORMS, open_index, open_retriever
+from rulewise.cli.watch import WatchedLLM
 from rulewise.config import Config, build_pipeline, load_config, open_llm
 from rulewise.settings import read_settings
 
@@ -222,7 +223,9 @@ def _run(
         encoder=found.encoder or None,
         retriever=name,
     )
-    pipeline = build_pipeline(config, retriever=open_retriever(index, name, encoder=found.encoder or None), llm=llm)
+    pipeline = build_pipeline(
+        config, retriever=open_retriever(index, name, encoder=found.encoder or None), llm=WatchedLLM(llm)
+    )
     where = make_filter(filters)
     note_hidden(index.library, where)
     return pipeline.run(queries, where=where, on_stage=_tell if sys.stderr.isatty() else None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rulewise.cli.console import emit, note
+from rulewise.cli.watch import WatchedLLM
 from rulewise.errors import InputError
 from rulewise.settings import read_settings
 
@@ -119,7 +120,7 @@ def demo(spec: str, base_url: str, case_id: str, record: Path | None, batch: Pat
     llm, source = _model(spec, base_url, record, batch)
     encoder, reason = _encoder()
     walk = walk_through(
-        llm, encoder, on_step=lambda step: note(f"... {step}"), reason=reason, skip_failures=is_recorded
+        WatchedLLM(llm), encoder, on_step=lambda step: note(f"... {step}"), reason=reason, skip_failures=is_recorded
     )
     if as_json:
         rows = [asdict(row) for row in walk.rows]
