@@ -134,8 +134,8 @@ def import_(
     keep = into_recording(target)
     if spec is not None:
         from rulewise.llm.build import build_llm
-        from rulewise.llm.cached import identity_of
         from rulewise.llm.store import ReplyStore
+        from rulewise.llm.wrapper import identity_of
 
         keep = into_cache(ReplyStore(target), identity_of(build_llm(spec, base_url=base_url, api_key="unused")))
     found = import_batch(output, read_requests(pending), keep)

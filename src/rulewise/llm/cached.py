@@ -9,16 +9,12 @@ from pathlib import Path
 from rulewise.llm.base import LLM, Completion, OnDone, Prompt, Sampling
 from rulewise.llm.keys import call_key, occurrences, prompt_key
 from rulewise.llm.store import ReplyStore
+from rulewise.llm.wrapper import Wrapper
 
-__all__ = ["CachedLLM", "identity_of"]
-
-
-def identity_of(llm: LLM) -> str:
-    """The model's name with its provider and address, where the back end says it; else its name."""
-    return str(getattr(llm, "identity", "") or llm.name)
+__all__ = ["CachedLLM"]
 
 
-class CachedLLM:
+class CachedLLM(Wrapper):
     """Any language model with a cache on disk.
 
     A reply is stored as soon as it is there, so that an interrupted run goes on where it stopped. The key covers the
@@ -34,26 +30,11 @@ class CachedLLM:
     """
 
     def __init__(self, llm: LLM, path: Path, *, read_only: bool = False) -> None:
-        self.llm = llm
+        super().__init__(llm)
         self.store = ReplyStore(path, read_only=read_only)
 
     def __repr__(self) -> str:
         return f"CachedLLM({self.llm!r}, {str(self.store.path)!r})"
-
-    @property
-    def name(self) -> str:
-        """The wrapped model's name."""
-        return self.llm.name
-
-    @property
-    def identity(self) -> str:
-        """The wrapped model's identity."""
-        return identity_of(self.llm)
-
-    @property
-    def supports(self) -> frozenset[str]:
-        """What the wrapped model supports."""
-        return frozenset(getattr(self.llm, "supports", ()))
 
     def complete(
         self, prompts: Sequence[Prompt], sampling: Sampling, *, on_done: OnDone | None = None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rulewise.llm.base import LLM, Completion, OnDone, Prompt, Sampling, usage_of
-from rulewise.llm.cached import identity_of
 from rulewise.llm.prices import LOCAL, PriceTable
+from rulewise.llm.wrapper import Wrapper
 from rulewise.types import Usage
 
 __all__ = ["Cost", "MeteredLLM"]
@@ -41,7 +41,7 @@ class Cost:
         return f"{self.usd:.4f} USD and an unknown price for {named}" if self.usd else f"unknown price for {named}"
 
 
-class MeteredLLM:
+class MeteredLLM(Wrapper):
     """Any language model with a meter; put it outermost, so that cached replies are seen as cached.
 
     Args:
@@ -50,25 +50,10 @@ class MeteredLLM:
     """
 
     def __init__(self, llm: LLM, prices: PriceTable) -> None:
-        self.llm = llm
+        super().__init__(llm)
         self._prices = prices
         self._by_model: dict[str, Usage] = {}
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """The wrapped model's name."""
-        return self.llm.name
-
-    @property
-    def identity(self) -> str:
-        """The wrapped model's identity."""
-        return identity_of(self.llm)
-
-    @property
-    def supports(self) -> frozenset[str]:
-        """What the wrapped model supports."""
-        return frozenset(getattr(self.llm, "supports", ()))
 
     def complete(
         self, prompts: Sequence[Prompt], sampling: Sampling, *, on_done: OnDone | None = None

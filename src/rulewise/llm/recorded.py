@@ -23,8 +23,8 @@ from typing import Any
 from rulewise.errors import FileFormatError, InputError, LLMError
 from rulewise.files import dumps, read_jsonl
 from rulewise.llm.base import LLM, Completion, OnDone, Prompt, Sampling, failed
-from rulewise.llm.cached import identity_of
 from rulewise.llm.keys import as_messages, as_prompt, occurrences, prompt_key, sampling_fields
+from rulewise.llm.wrapper import Wrapper
 
 __all__ = ["RecordedLLM", "RecordingLLM", "append_row", "read_recording", "recording_row"]
 
@@ -112,7 +112,7 @@ def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-class RecordingLLM:
+class RecordingLLM(Wrapper):
     """Any language model, each reply of which is added to a recording as soon as it is there.
 
     Args:
@@ -122,25 +122,10 @@ class RecordingLLM:
     """
 
     def __init__(self, llm: LLM, path: Path, *, stage: str = "") -> None:
-        self.llm = llm
+        super().__init__(llm)
         self.path = Path(path)
         self.stage = stage
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """The wrapped model's name."""
-        return self.llm.name
-
-    @property
-    def identity(self) -> str:
-        """The wrapped model's identity."""
-        return identity_of(self.llm)
-
-    @property
-    def supports(self) -> frozenset[str]:
-        """What the wrapped model supports."""
-        return frozenset(getattr(self.llm, "supports", ()))
 
     def complete(
         self, prompts: Sequence[Prompt], sampling: Sampling, *, on_done: OnDone | None = None
