@@ -81,3 +81,25 @@ def test_a_library_with_problems_leaves_no_index(rules: Path, tmp_path: Path) ->
 )
 def test_options_name_an_analyzer(name, bigrams, query_terms, chosen) -> None:
     assert choose_analyzer(name, bigrams, query_terms) == chosen
+
+
+def test_check_exits_with_3_for_a_damaged_manifest_too(rules: Path, tmp_path: Path) -> None:
+    invoke("build", rules, "--out", tmp_path / "i")
+    (tmp_path / "i" / "manifest.json").write_text("{")
+    done = invoke("check", tmp_path / "i")
+    assert done.exit_code == 3
+    assert "is damaged" in done.output
+
+
+def test_check_does_not_call_an_index_current_whose_source_is_gone(rules: Path, tmp_path: Path) -> None:
+    invoke("build", rules, "--out", tmp_path / "i")
+    rules.unlink()
+    done = invoke("check", tmp_path / "i")
+    assert done.exit_code == 0
+    assert "up to date cannot be said" in done.output
+    assert "whole and up to date" not in done.output
+
+
+def test_build_says_how_many_rules_lack_the_text_that_is_indexed(rules: Path, tmp_path: Path) -> None:
+    done = invoke("build", rules, "--out", tmp_path / "i", "--surface", "formal")
+    assert "2 of 2 rules have no formal text" in done.output

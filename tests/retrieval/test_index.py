@@ -138,6 +138,29 @@ def test_damaged_manifests_are_refused(saved: Path, text: str) -> None:
         RuleIndex.load(saved)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"files": {}},
+        {"bm25": {"k1": "x", "b": 0.4, "method": "lucene"}},
+        {"source": {"path": "rules.jsonl", "sha256": "0", "reading": 5}},
+        {"surface": "formal"},
+    ],
+)
+def test_an_edited_manifest_is_refused_whatever_was_edited(saved: Path, change: dict[str, object]) -> None:
+    manifest = json.loads((saved / "manifest.json").read_text(encoding="utf-8"))
+    (saved / "manifest.json").write_text(json.dumps({**manifest, **change}))
+    with pytest.raises(FileFormatError, match=r"manifest\.json: is damaged"):
+        RuleIndex.load(saved)
+
+
+def test_vectors_in_another_order_are_refused_though_each_is_a_good_one(saved: Path) -> None:
+    vectors = np.load(saved / "vectors.npy")
+    np.save(saved / "vectors.npy", vectors[::-1])
+    with pytest.raises(FileFormatError, match=r"vectors\.npy is damaged"):
+        RuleIndex.load(saved)
+
+
 def test_indexes_of_another_format_are_refused(saved: Path) -> None:
     manifest = json.loads((saved / "manifest.json").read_text(encoding="utf-8"))
     (saved / "manifest.json").write_text(json.dumps({**manifest, "format": 99}))

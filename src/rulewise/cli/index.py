@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rulewise.cli.console import OK, PROBLEMS, emit, note, progress
-from rulewise.cli.options import ReadOptions, library_options, open_library
+from rulewise.cli.options import ReadOptions, library_options, note_without, open_library
 from rulewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ def build(
     chosen = choose_analyzer(analyzer, bigrams, query_terms) or "rule"
     source = _source(library, reading)
     rules = open_library(library, reading)
+    note_without(rules, surface)
     used, reason = make_encoder(encoder) if encoder else (None, "")
     if reason:
         note(f"{reason} The index gets no vectors; BM25 works.")
@@ -172,7 +173,7 @@ def update(path: Path, library: Path | None, as_json: bool) -> None:
     """Bring the index DIR up to its library, or to another LIBRARY; only new texts are analysed and encoded."""
     from rulewise.retrieval.index import RuleIndex
 
-    old = RuleIndex.load(path, fresh=False)
+    old = RuleIndex.load(path, fresh=False, verify=True)
     if library is None and old.source is None:
         raise InputError(
             f"{path}: does not say which file it was built from. Name it: rulewise index update {path} LIBRARY"
@@ -217,13 +218,18 @@ def check(ctx: click.Context, path: Path, as_json: bool) -> None:
     from rulewise.retrieval.index import RuleIndex
     from rulewise.retrieval.index_folder import damaged_files
 
-    problems = [f"{path / name}: is missing or was changed since it was written" for name in damaged_files(path)]
+    problems: list[str] = []
+    doubt = ""
     try:
-        RuleIndex.load(path)
+        problems += [f"{path / name}: is missing or was changed since it was written" for name in damaged_files(path)]
+        source = RuleIndex.load(path).source
+        if source is None or not Path(source.path).is_file():
+            where = source.path if source is not None else "its source"
+            doubt = f"{path}: whole; whether it is up to date cannot be said, {where} is not there"
     except InputError as exc:
         problems.append(str(exc))
     if as_json:
-        emit({"path": str(path), "problems": problems})
+        emit({"path": str(path), "problems": problems, "doubt": doubt})
     else:
-        click.echo("\n".join(problems) if problems else f"{path}: whole and up to date")
+        click.echo("\n".join(problems) if problems else doubt or f"{path}: whole and up to date")
     ctx.exit(PROBLEMS if problems else OK)

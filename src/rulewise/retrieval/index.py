@@ -171,6 +171,7 @@ class RuleIndex:
         analyzer: Analyzer | str | None = None,
         surface: Surface | None = None,
         fresh: bool = True,
+        verify: bool | None = None,
     ) -> RuleIndex:
         """Load a saved index, with everything as it was saved.
 
@@ -180,6 +181,7 @@ class RuleIndex:
             surface: The surface that the index must have; None takes the one it has.
             fresh: Refuse the index if the file that it was built from has changed since. A file that is no longer there
                 is no reason to.
+            verify: Compare the checksums of all files; None does so for indexes of up to 64 MiB.
 
         Raises:
             FileFormatError: If the folder is no index, or damaged.
@@ -206,7 +208,7 @@ class RuleIndex:
                 f"{path}: holds the {manifest.get('surface') or 'given'} texts, not the {surface} ones. Leave the "
                 f"surface out, or build the index anew: {again} --surface {surface}"
             )
-        folder = read_folder(path)
+        folder = read_folder(path, verify=verify)
         encoder = manifest.get("encoder")
         dense = None
         if encoder is not None and folder.vectors is not None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rulewise.errors import FileFormatError, InputError, StaleIndexError
-from rulewise.files import atomic_folder, dumps, read_jsonl, sha256_file, write_jsonl, write_text
+from rulewise.files import atomic_folder, dumps, read_jsonl, sha256_file, sha256_texts, write_jsonl, write_text
 from rulewise.retrieval.bm25 import TermMatrix
 from rulewise.rules.exchange import rule_from_dict, rule_to_dict
 from rulewise.rules.library import RuleLibrary
@@ -34,6 +34,7 @@ __all__ = [
     "as_tokens",
     "damaged_files",
     "is_index",
+    "manifest_digest",
     "read_folder",
     "read_manifest",
     "write_folder",
@@ -58,7 +59,10 @@ _FIELDS = {
     "bm25": dict,
     "files": dict,
     "created": str,
+    "digest": str,
 }
+VERIFIED_BYTES = 64 * 1024 * 1024
+"""An index whose files are smaller than this together is verified whenever it is read, at some 1 GB a second."""
 
 
 class Tokens(NamedTuple):
@@ -116,11 +120,21 @@ def write_folder(
             np.save(folder / name, np.ascontiguousarray(array), allow_pickle=False)
         files = {file.name: sha256_file(file) for file in sorted(folder.iterdir())}
         whole = {"format": FORMAT, **manifest, "files": files}
+        whole["digest"] = manifest_digest(whole)
         write_text(folder / MANIFEST, json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
 
 
-def read_folder(path: Path) -> Folder:
+def manifest_digest(manifest: Mapping[str, Any]) -> str:
+    """SHA-256 over all of a manifest but its digest, so that an edited or damaged one is noticed."""
+    return sha256_texts([dumps({key: manifest[key] for key in sorted(manifest) if key != "digest"})])
+
+
+def read_folder(path: Path, *, verify: bool | None = None) -> Folder:
     """Read an index; arrays are mapped into memory, not read.
+
+    Args:
+        path: The folder.
+        verify: Whether checksums of all files are compared; None does so for small indexes, see `VERIFIED_BYTES`.
 
     Raises:
         FileFormatError: If the folder is no index, a file is missing or damaged.
@@ -134,6 +148,12 @@ def read_folder(path: Path) -> Folder:
     rules = _rules(path, rebuild)
     if len(rules) != manifest["n_rules"] or rules.fingerprint != manifest["fingerprint"]:
         raise StaleIndexError(f"{path}: rules.jsonl is not what was indexed; it was changed since. {rebuild}")
+    if verify is None:
+        verify = sum((path / name).stat().st_size for name in manifest["files"]) <= VERIFIED_BYTES
+    if verify and (changed := damaged_files(path)):
+        raise FileFormatError(
+            f"{path}: {', '.join(changed)} is damaged or was changed since the index was written. {rebuild}"
+        )
     matrix, tokens = _terms(path, manifest, rebuild)
     vectors = None
     if manifest.get("encoder") is not None:
@@ -177,6 +197,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
     for field, kind in _FIELDS.items():
         if not isinstance(manifest.get(field), kind):
             raise _damaged(path, MANIFEST, f"has no proper {field!r}", rebuild)
+    if manifest["digest"] != manifest_digest(manifest):
+        raise _damaged(path, MANIFEST, "was changed since it was written", rebuild)
     for field in ("encoder", "source"):
         if manifest.get(field) is not None and not isinstance(manifest[field], dict):
             raise _damaged(path, MANIFEST, f"has no proper {field!r}", rebuild)
