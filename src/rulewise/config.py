@@ -236,10 +236,9 @@ def open_llm(config: LLMConfig, settings: Settings) -> MeteredLLM:
     options: dict[str, Any] = {}
     if spec and split_spec(spec)[0] in _OVER_HTTP:
         options["concurrency"] = config.concurrency
-    is_http = bool(options)
     llm = build_llm(
         spec or "recorded:replay",
-        base_url=config.base_url or (settings.base_url if is_http else "") or None,
+        base_url=config.base_url or (settings.base_url if spec.startswith(("openai:", "azure:")) else "") or None,
         api_key=settings.api_key or None,
         cache=settings.cache / "replies.sqlite"
         if config.cache == "auto"

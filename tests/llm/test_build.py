@@ -11,6 +11,7 @@ from rulewise.llm.base import Sampling, user_prompt
 from rulewise.llm.build import LLMS, build_llm, split_spec
 from rulewise.llm.keys import prompt_key
 from rulewise.llm.providers import PROVIDERS
+from rulewise.llm.wrapper import identity_of
 
 
 def test_a_spec_is_split_at_its_first_colon() -> None:
@@ -57,3 +58,12 @@ def test_options_that_a_back_end_does_not_know_are_refused(tmp_path: Path) -> No
         build_llm("ollama:m", options={"nonsense": 1})
     with pytest.raises(InputError, match="takes no base URL"):
         build_llm(f"recorded:{tmp_path}", base_url="http://127.0.0.1/v1")
+
+
+def test_key_and_address_come_from_the_environment_unless_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULEWISE_API_KEY", "sk-from-environment")
+    monkeypatch.setenv("RULEWISE_BASE_URL", "http://127.0.0.1:9/v1")
+    assert "127.0.0.1:9" in identity_of(build_llm("openai:m"))
+    assert "127.0.0.1:9" not in identity_of(build_llm("ollama:m"))
+    assert "127.0.0.1:8" in identity_of(build_llm("openai:m", base_url="http://127.0.0.1:8/v1"))
+    assert "sk-from-environment" not in repr(build_llm("openai:m"))

@@ -98,3 +98,10 @@ def test_a_wrong_table_is_refused_with_its_name(tmp_path: Path, text: str) -> No
     path.write_text(text, encoding="utf-8")
     with pytest.raises(FileFormatError, match=r"p\.toml"):
         load_prices(path)
+
+
+def test_a_model_without_a_price_whose_calls_failed_is_unknown_too() -> None:
+    llm = MeteredLLM(ScriptedLLM([failed("empty reply", model="foo")], name="openai:foo"), load_prices())
+    llm.complete([user_prompt("x")], Sampling())
+    assert llm.cost.unknown == ("foo",)
+    assert "unknown price for foo" in llm.line()

@@ -311,10 +311,19 @@ def test_empty_choices_null_content_and_filters_are_failed_completions(server: A
         assert done.text == ""
 
 
-def test_a_page_in_place_of_json_is_retried_and_then_a_failure(server: Any, clock: Any, replies: Any) -> None:
-    server.script = lambda number, body: replies.raw(body=b"<html>busy</html>")
-    assert "not JSON" in one(make(server, clock, max_retries=1)).failure
-    assert len(server.requests) == 2
+def test_a_page_in_place_of_the_first_reply_stops_the_run(server: Any, clock: Any, replies: Any) -> None:
+    server.script = lambda number, body: replies.raw(body=b"<html>welcome</html>")
+    with pytest.raises(LLMError, match="not JSON; is the base URL right"):
+        one(make(server, clock, max_retries=5))
+    assert len(server.requests) == 1
+
+
+def test_a_page_after_a_reply_is_retried_and_then_a_failure(server: Any, clock: Any, replies: Any) -> None:
+    server.script = lambda number, body: replies.chat() if number == 1 else replies.raw(body=b"<html>busy</html>")
+    llm = make(server, clock, max_retries=1)
+    assert one(llm).ok
+    assert "not JSON" in one(llm).failure
+    assert len(server.requests) == 3
 
 
 def test_a_reply_that_was_cut_off_says_so(server: Any, clock: Any, replies: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from rulewise.errors import InputError
 from rulewise.llm.base import LLM
 from rulewise.registry import Registry
+from rulewise.settings import read_settings
 
 __all__ = ["LLMS", "build_llm", "split_spec"]
 
@@ -63,8 +64,9 @@ def build_llm(
     Args:
         spec: "openai:gpt-4o", "azure:DEPLOYMENT", "ollama:qwen2.5:7b", "vllm:NAME", "llamacpp-server:NAME",
             "lmstudio:NAME", "gguf:/path/model.gguf", "vllm-offline:NAME", "recorded:FILE".
-        base_url: The address, for back ends that have one.
-        api_key: The key, for back ends that take one.
+        base_url: The address, for back ends that have one; None for the provider's own, and for "openai" and "azure"
+            for the one of the settings if there is one.
+        api_key: The key, for back ends that take one; None for the one of the settings.
         cache: An SQLite file that keeps replies.
         record: A JSONL file that each reply is added to.
         replay: A recording that answers instead of the model, which is not built.
@@ -102,7 +104,10 @@ def _back_end(provider: str, model: str, base_url: str | None, api_key: str | No
     make = LLMS.load(provider)
     is_http = LLMS.get(provider) == _HTTP
     if is_http:
-        options |= {"provider": provider, "base_url": base_url, "api_key": api_key}
+        settings = read_settings()
+        if not base_url and provider in ("openai", "azure"):
+            base_url = settings.base_url or None
+        options |= {"provider": provider, "base_url": base_url, "api_key": api_key or settings.api_key or None}
     elif base_url and provider in LLMS:
         raise InputError(f"{provider!r} runs in this process and takes no base URL.")
     target = Path(model) if provider in ("gguf", "recorded") else model

@@ -93,8 +93,7 @@ class MeteredLLM(Wrapper):
             if price is not None and price.is_local:
                 continue
             if price is None or used.tokens_in is None or used.tokens_out is None:
-                if used.n_failed < used.n_calls - used.n_cached or used.tokens_in != 0:
-                    unknown.append(model)
+                unknown.append(model)
                 continue
             usd += price.usd(used.tokens_in, used.tokens_out)
         is_called = any(used.n_calls > used.n_cached for used in self.by_model.values())

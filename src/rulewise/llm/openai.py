@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, cast
+from typing import Any, Literal, NoReturn, cast
 
 from rulewise.errors import InputError, LLMError
 from rulewise.llm.base import Completion, OnDone, Prompt, Sampling, failed
@@ -263,7 +263,9 @@ class OpenAICompatible:
                 is_no_server=refused,
             )
         except json.JSONDecodeError:
-            return Trouble(kind="transient", reason="the server's reply is not JSON; is the base URL right?")
+            # a server that has answered before may be busy; one that never has is probably another kind of server
+            kind: Literal["transient", "fatal"] = "transient" if self._was_answered else "fatal"
+            return Trouble(kind=kind, reason="the server's reply is not JSON; is the base URL right?")
         except UnicodeError:
             return Trouble(kind="failed", reason="the prompt holds characters that are not valid Unicode")
         if isinstance(reply, dict) and reply.get("error") and not reply.get("choices"):
