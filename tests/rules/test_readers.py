@@ -383,3 +383,11 @@ def test_notations_are_targets_of_convert() -> None:
     for notation in ("arrow", "horn"):
         assert notation in FORMATS
         assert not {"rule", "atoms"} & convert(RuleLibrary([rule]), notation).lost.keys()
+
+
+def test_triples_with_quotation_marks_in_a_text_file_are_no_json(tmp_path: Path) -> None:
+    path = tmp_path / "rules.txt"
+    path.write_text('[Entity1, "lives in", Entity2] leads to [Entity1, r2, Entity2]\n', encoding="utf-8")
+    for notation in (None, "leadsto"):
+        (rule,) = read_library(path, notation=notation).library
+        assert rule.body[0].predicate == "lives in"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,9 +117,18 @@ def _layout(suffix: str, text: str, lines: list[str], notation: str | None, colu
         return "text" if _is_headless(text, lines, columns) else "csv"
     if start == "{" and _is_jsonl(lines):
         return "jsonl"
-    if start in ("{", "[") and text.rstrip()[-1:] in ("}", "]") and '"' in text:
+    if start in ("{", "[") and text.rstrip()[-1:] in ("}", "]") and _is_json(text):
         return "json"
     return "csv" if _has_header(text, lines, columns) else "text"
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text of no telling name is JSON; rules in brackets are not."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_jsonl(lines: list[str]) -> bool:
