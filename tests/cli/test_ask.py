@@ -214,3 +214,10 @@ def test_an_unknown_key_in_the_configuration_names_the_nearest(tmp_path, rules):
     done = ask(tmp_path, str(rules), CASE, "--config", str(config))
     assert done.returncode == 1
     assert "Did you mean 'retriever'" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_form_that_needs_an_induced_rule_is_refused_without_induction(tmp_path, rules, server):
+    done = ask(tmp_path, str(rules), CASE, *live(server), "--no-induce", "--form", "si")
+    assert done.returncode == 2
+    assert "--no-induce" in done.stderr

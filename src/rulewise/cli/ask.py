@@ -187,6 +187,8 @@ def ask(
         ("reasoning", "kind"): reasoning,
         ("reasoning", "shown"): shown,
     }
+    if induce is False and form not in (None, "input"):
+        raise click.UsageError(f"--form {form} searches with an induced rule, and --no-induce makes none.")
     config = _cache(_configure(config_file, changes), cache_file, not no_cache)
     queries = _queries(case, query_file, reading)
     llm = open_llm(config.llm, read_settings())

@@ -26,6 +26,9 @@ def run(command: click.Command, argv: Sequence[str] | None = None) -> NoReturn:
     try:
         code = command.main(args=argv, prog_name="rulewise", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else OK)
+    except SystemExit as exc:
+        # click leaves so when the reader of our output went away (head, less), which is no failure
+        sys.exit(OK if type(sys.stdout).__name__ == "PacifyFlushWrapper" else exc.code)
     except click.exceptions.Exit as exc:
         sys.exit(exc.exit_code)
     except click.ClickException as exc:

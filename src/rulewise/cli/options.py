@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -29,6 +29,7 @@ __all__ = [
     "load_report",
     "make_filter",
     "note_hidden",
+    "note_without",
     "open_library",
     "show_problems",
 ]
@@ -205,6 +206,13 @@ def open_library(path: Path, reading: ReadOptions) -> RuleLibrary:
     if report.problems:
         show_problems(report)
     return report.library
+
+
+def note_without(library: RuleLibrary, surface: Literal["natural", "formal"] | None) -> None:
+    """Say on stderr how many rules lack the text that is asked for, so that their other text is indexed."""
+    n = library.n_without(surface) if surface is not None else 0
+    if n:
+        note(f"{n} of {len(library)} rules have no {surface} text; their other text is searched")
 
 
 def make_filter(filters: FilterOptions) -> RuleFilter | None:

@@ -17,6 +17,7 @@ from rulewise.cli.options import (
     library_options,
     make_filter,
     note_hidden,
+    note_without,
     open_library,
 )
 
@@ -72,6 +73,7 @@ def open_index(
         used, reason = make_encoder(encoder or "local")
         if reason:
             note(reason)
+    note_without(rules, surface)
     with progress("encoding rules", len(rules)) as advance:
         return RuleIndex.build(
             rules,
@@ -131,6 +133,8 @@ def read_query_file(file: Path, reading: ReadOptions) -> list[Query]:
     report = read_queries(file, strict=reading.strict)
     for problem in report.problems:
         note(str(problem))
+    if not report.queries:
+        note(f"{file}: holds no query")
     if report.problems:
         note(f"{file}: read {len(report.queries)} queries, {len(report.problems)} problems")
     return list(report.queries)

@@ -62,6 +62,8 @@ class Trace:
         flags: list[str] = []
         if self.induced is not None and self.is_fallback:
             flags.append(f"no induced rule ({self.induced.metadata.get('reason') or 'empty'}): searched with the query")
+        elif self.induced is not None and self.induced.metadata.get("repairs"):
+            flags.append(f"the reply with the induced rule was repaired: {self.induced.metadata['repairs']}")
         if not self.found:
             flags.append("no rule found")
         if self.rerank is not None and self.rerank.failure:
