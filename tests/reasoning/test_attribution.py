@@ -129,3 +129,17 @@ def test_a_rule_number_in_the_case_is_not_a_rule() -> None:
     found = attribute(read_reply("Rules used: [1]\nAnswer: yes"), (), "[1] If x, then y")
     assert found.rule_ids == ()
     assert found.notes == ("1 rule number not among the 0 shown",)
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "expected"),
+    [
+        ("He did ... pay the rent", "He did not pay the rent. She did.", False),
+        ("He did ... the rent", "He did on Tuesday pay the rent.", True),
+        ("He left ... the rent", "He left early. She paid the rent.", False),
+        ("他 … 付房租", "他没有付房租", False),
+        ("她在周二……付房租", "她在周二下午付房租", True),
+    ],
+)
+def test_left_out_words_may_hold_neither_a_negation_nor_the_end_of_a_sentence(quote, text, expected) -> None:
+    assert is_supported(quote, text) is expected

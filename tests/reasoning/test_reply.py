@@ -198,3 +198,9 @@ def test_a_reply_without_label_is_an_answer_as_a_whole_if_no_steps_were_asked_fo
         "Yes, she may.",
         ("no 'Answer:' line: the whole reply was taken as the answer",),
     )
+
+
+def test_no_rule_for_a_part_of_the_question_is_an_answer_with_a_rule() -> None:
+    reply = read_reply("Rules used: [1]\nAnswer: no rule applies to the second one, but the racer may be sold")
+    assert not reply.no_rule
+    assert reply.numbers == (1,)

@@ -87,14 +87,21 @@ def _says_something(piece: str) -> bool:
     return sum(len(word) for word in telling) > 1 or (bool(telling) and len(words) > 1)
 
 
+_TURNS = re.compile(
+    r"[.!?;。！？；](?:\s|$)|[。！？；]|\b(?:not|no|never|nobody|none|neither|nor|without|cannot)\b|n['’]t\b|[没不未无非]"
+)
+"""What the words that a quotation leaves out may not hold: the end of a sentence, or a negation."""
+
+
 def _is_quoted(piece: str, text: str) -> bool:
     parts = [part.strip(_EDGES) for part in _ELLIPSIS.split(piece)]
     parts = [part for part in parts if part]
     at = 0
-    for part in parts:
-        at = _find(part, text, at)
-        if at < 0:
+    for number, part in enumerate(parts):
+        end = _find(part, text, at)
+        if end < 0 or (number and _TURNS.search(text[at : end - len(part)])):
             return False
+        at = end
     return any(_says_something(part) for part in parts)
 
 
@@ -102,8 +109,9 @@ def is_supported(quote: str, text: str) -> bool:
     """Whether a quotation occurs in a text.
 
     Compared without regard to case, width, spacing, and the kind of quotation marks and dashes; marks and punctuation
-    at its ends do not count, "..." stands for left-out words, and of several quotations each must occur. Whole words
-    only: "art" is not in "party". A blank quotation, a single character, or one of stop words only is not support.
+    at its ends do not count, and of several quotations each must occur. "..." stands for left-out words of one
+    sentence, among which no negation may be: "did ... pay" is not in "did not pay". Whole words only: "art" is not in
+    "party". A blank quotation, a single character, or one of stop words only is not support.
     """
     return _is_supported(quote, _same(text))
 

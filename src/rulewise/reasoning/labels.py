@@ -51,7 +51,12 @@ _NO_RULE = (
     r"|none of (?:the|these) (?:\w+ )?rules (?:applies|apply|is applicable|are applicable)"
     r"|无适用(?:的)?规则|没有适用(?:的)?规则|无可适用(?:的)?规则|没有(?:任何)?规则(?:可以)?适用|不适用任何规则)"
 )
-STARTS_NO_RULE = re.compile(_NO_RULE, re.IGNORECASE)
+STARTS_NO_RULE = re.compile(
+    _NO_RULE
+    + r"(?=[\s*_`]*(?:$|[.,;:。，；：!！(（\-–—]|here\b|because\b|since\b|as\b|so\b"
+    + r"|(?:to|in) (?:the|this) (?:case|query|question|situation)\b))",
+    re.IGNORECASE,
+)
 IS_NO_RULE = re.compile(_NO_RULE + r"(?: (?:here|to (?:the|this) (?:case|query)))?[\s.。!！*_`]*", re.IGNORECASE)
 _NONE = frozenset(("", "none", "no", "no rule", "no rules", "n/a", "0", "[]", "[0]", "-", "无", "没有", "不适用"))
 _BRACKETED = re.compile(r"[\[［【]\s*([0-9]{1,6}(?:\s*[,，、]\s*[0-9]{1,6})*)\s*[\]］】]")
