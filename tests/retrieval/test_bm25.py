@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rulewise.errors import InputError
 from rulewise.retrieval.bm25 import BM25
-from rulewise.types import Document
+from rulewise.types import Document, Query, Rule
 
 
 def items(*texts: str) -> list[Document]:
@@ -148,3 +148,11 @@ def test_hits_are_the_best_of_all_scores(texts: list[str], query: str, k: int) -
     scores = retriever.scores([query])[0]
     best = sorted(((-s, item.id) for s, item in zip(scores.tolist(), library, strict=True) if s > 0))[:k]
     assert [(-hit.score, hit.item.id) for hit in hits] == best
+
+
+def test_one_string_in_place_of_texts_is_refused_and_not_searched_by_letters() -> None:
+    retriever = BM25([Rule(id="a", text="If rent is late, then pay.")])
+    with pytest.raises(InputError, match="Give a list of texts"):
+        retriever.search("rent", k=1)
+    with pytest.raises(InputError, match="give its `text`"):
+        retriever.search([Query(id="q", text="rent")], k=1)  # type: ignore[list-item]

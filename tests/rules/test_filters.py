@@ -74,3 +74,8 @@ def test_an_empty_filter_passes_everything_and_bad_criteria_are_refused() -> Non
         RuleFilter(as_of="yesterday")
     with pytest.raises(InputError, match="min_confidence"):
         RuleFilter(min_confidence=float("nan"))
+
+
+def test_a_date_object_is_taken_as_its_day() -> None:
+    given = RuleFilter(as_of=dt.date(2021, 7, 1))
+    assert given == RuleFilter(as_of="2021-07-01")

@@ -6,7 +6,6 @@ All text of queries, rules and replies is printed literally: neither markup nor 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rulewise.reasoning.with_rules import case_with_induced
@@ -77,7 +76,9 @@ def _ranking(trace: Trace, shown: int) -> list[RenderableType]:
     table.add_column("after" if trace.rerank is not None else "rank", justify="right")
     table.add_column("rule", no_wrap=True)
     table.add_column("text")
-    rows: Sequence[Hit[Rule]] = trace.hits[:shown]
+    rows: list[Hit[Rule]] = list(trace.hits[:shown])
+    # what stood on top before R3 is shown too, so that one sees what it put down
+    rows += [hit for hit in trace.hits[shown:] if before.get(hit.item.id, shown) < 3]
     for hit in rows:
         cells = [Text(str(hit.rank)), Text(literal(hit.item.id)), Text(_short(hit.item.text))]
         if trace.rerank is not None:

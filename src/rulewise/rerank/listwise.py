@@ -64,7 +64,8 @@ class Listwise:
     Args:
         llm: The model.
         window: Rules in one prompt, at least 2; the paper's depth of 20.
-        step: How far the window moves, 1 to `window`. Choice: RankGPT's 10; the paper never needs a second window.
+        step: How far the window moves, 1 to `window`; None for 10, or `window` if that is less. Choice: RankGPT's 10;
+            the paper never needs a second window.
         max_prompt_tokens: Bound on a prompt's length as `estimate_tokens` counts it; rules are shortened evenly to keep
             to it. None for no bound. A prompt that the model finds too long is in any case tried again once, with its
             rules at half their length.
@@ -83,13 +84,14 @@ class Listwise:
         llm: LLM,
         *,
         window: int = 20,
-        step: int = 10,
+        step: int | None = None,
         max_prompt_tokens: int | None = None,
         retry_unreadable: bool = False,
         constrain: Constraint = "none",
         keep: int | None = None,
         sampling: Sampling | None = None,
     ) -> None:
+        step = min(10, window) if step is None else step
         check_windows(window, step)
         if max_prompt_tokens is not None and max_prompt_tokens < 1:
             raise InputError(f"max_prompt_tokens must be at least 1, got {max_prompt_tokens}. None means no bound.")

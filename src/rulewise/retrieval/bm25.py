@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rulewise.errors import InputError
 from rulewise.retrieval.analyzers import Analyzer, make_analyzer
 from rulewise.retrieval.base import Where
-from rulewise.retrieval.top import allowed_items, check_k, id_order
+from rulewise.retrieval.top import allowed_items, check_k, check_texts, id_order
 from rulewise.types import Hit, Item
 
 __all__ = ["BM25", "TermMatrix", "term_matrix"]
@@ -130,6 +130,7 @@ class BM25(Generic[T]):
             InputError: If `k` is less than 1.
         """
         check_k(k)
+        check_texts(texts)
         n = len(self._items)
         if not n:
             return [[] for _ in texts]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rulewise.errors import InputError, StaleIndexError
 from rulewise.retrieval.base import Encoder, Where
-from rulewise.retrieval.top import allowed_items, check_k, id_order, top_hits
+from rulewise.retrieval.top import allowed_items, check_k, check_texts, id_order, top_hits
 from rulewise.types import Hit, Item
 
 __all__ = ["Dense"]
@@ -79,6 +79,7 @@ class Dense(Generic[T]):
             StaleIndexError: If the encoder's vectors have another length than the items'.
         """
         check_k(k)
+        check_texts(texts)
         if not self._items:
             return [[] for _ in texts]
         can_hit = allowed_items(self._items, where) & self._has_vector

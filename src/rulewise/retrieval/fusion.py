@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rulewise.errors import InputError
 from rulewise.registry import unknown_name
 from rulewise.retrieval.base import Where
-from rulewise.retrieval.top import allowed_items, check_k, id_order, top_hits
+from rulewise.retrieval.top import allowed_items, check_k, check_texts, id_order, top_hits
 from rulewise.types import Hit, Item
 
 __all__ = [
@@ -239,6 +239,7 @@ class Fused(Generic[T]):
             InputError: If `k` is less than 1.
         """
         check_k(k)
+        check_texts(texts)
         if self._method == "rrf":
             rankings = [part.search(texts, k=max(k, self._depth), where=where) for part in self._retrievers]
             return fuse_rankings(rankings, self._weights, k=k)

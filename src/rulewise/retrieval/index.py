@@ -136,7 +136,8 @@ class RuleIndex:
             k1: See `BM25`.
             b: See `BM25`.
             encoder: What encodes the rules; None for an index without vectors.
-            encoder_spec: What `build_encoder` makes this encoder of, so that a loaded index can do so itself.
+            encoder_spec: What `build_encoder` makes this encoder of, so that a loaded index can do so itself; not
+                needed for `local`.
             source: The file that the library was read from; a loaded index is refused once that file has changed.
             on_encoded: Called with the number of rules as they are encoded.
 
@@ -151,7 +152,9 @@ class RuleIndex:
         dense = None
         if encoder is not None:
             vectors = _encode(encoder, [rule.text for rule in library], on_encoded)
-            dense = _Dense(name=encoder.name, spec=encoder_spec, vectors=vectors, encoder=encoder)
+            # the embedded encoder is known by its name; of others the name does not say how to make them
+            spec = encoder_spec or ("local" if encoder.name.startswith("local:") else "")
+            dense = _Dense(name=encoder.name, spec=spec, vectors=vectors, encoder=encoder)
         return cls(
             library,
             surface=surface,

@@ -12,7 +12,7 @@ from rulewise.errors import InputError
 from rulewise.retrieval.base import Where
 from rulewise.types import Hit, Item
 
-__all__ = ["allowed_items", "check_k", "id_order", "top_hits"]
+__all__ = ["allowed_items", "check_k", "check_texts", "id_order", "top_hits"]
 
 T = TypeVar("T", bound=Item)
 
@@ -25,6 +25,19 @@ def check_k(k: int) -> None:
     """
     if k < 1:
         raise InputError(f"k must be at least 1, got {k}.")
+
+
+def check_texts(texts: Sequence[str]) -> None:
+    """Refuse one string in the place of a sequence of texts, which would be searched letter by letter.
+
+    Raises:
+        InputError: If `texts` is a string, or holds anything else than strings.
+    """
+    if isinstance(texts, str):
+        raise InputError("texts is one string; searches take several at once. Give a list of texts: [text].")
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(f"texts must hold strings, found {type(text).__name__}. For a query, give its `text`.")
 
 
 def id_order(items: Sequence[Item]) -> NDArray[np.int64]:

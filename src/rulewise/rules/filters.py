@@ -141,7 +141,7 @@ class RuleFilter:
     language: str | tuple[str, ...] = ()
     tags: str | tuple[str, ...] = ()
     min_confidence: float | None = None
-    as_of: str = ""
+    as_of: str | dt.date = ""
     _domain: frozenset[str] = field(init=False, repr=False, compare=False, default=frozenset())
     _source: frozenset[str] = field(init=False, repr=False, compare=False, default=frozenset())
     _language: frozenset[str] = field(init=False, repr=False, compare=False, default=frozenset())
@@ -157,9 +157,11 @@ class RuleFilter:
             object.__setattr__(self, f"_{name}", frozenset(fold(v).strip() for v in values))
         if self.min_confidence is not None and math.isnan(self.min_confidence):
             raise InputError("min_confidence is not a number. Expected a number, usually from 0 to 1.")
+        if isinstance(self.as_of, dt.date):
+            object.__setattr__(self, "as_of", self.as_of.isoformat()[:10])
         if self.as_of:
             try:
-                object.__setattr__(self, "_period", parse_period(self.as_of))
+                object.__setattr__(self, "_period", parse_period(str(self.as_of)))
             except InputError as exc:
                 raise InputError(f"as_of: {exc}") from None
 
