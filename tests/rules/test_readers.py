@@ -391,3 +391,19 @@ def test_triples_with_quotation_marks_in_a_text_file_are_no_json(tmp_path: Path)
     for notation in (None, "leadsto"):
         (rule,) = read_library(path, notation=notation).library
         assert rule.body[0].predicate == "lives in"
+
+
+def test_a_row_with_an_excel_error_is_a_problem_and_no_rule(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["id", "text"], ["a", "If a, then b."], ["b", "#N/A"], ["c", "If c, then d."]):
+        sheet.append(row)
+    path = tmp_path / "rules.xlsx"
+    book.save(path)
+    report = read_library(path, strict=False)
+    assert [rule.id for rule in report.library] == ["a", "c"]
+    assert [(p.row, "#N/A" in p.reason) for p in report.problems] == [(3, True)]
+    assert report.summary() == "loaded 2 of 3, 1 problems"

@@ -20,6 +20,9 @@ __all__ = ["Workbook", "cell_text", "is_workbook", "read_workbook"]
 HEADER_WITHIN = 20
 """The header is looked for in this many rows, since titles may stand above it."""
 
+ERRORS = frozenset(("#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#SPILL!", "#CALC!"))
+"""What a formula that failed has in the place of a value."""
+
 MAX_BYTES = 1 << 30
 """Greatest size of an unpacked workbook; a larger one is refused before it is unpacked."""
 
@@ -108,8 +111,15 @@ def read_workbook(
     if not table:
         return Workbook([], name, unread)
     at = _header_at(table, columns)
-    rows = rows_of_table(table[at].cells, table[at + 1 :], source=source, columns=columns)
-    return Workbook(list(rows), name, unread)
+    wrong = [(row.row, cell) for row in table[at + 1 :] for cell in row.cells if cell in ERRORS]
+    spoilt = dict(reversed(wrong))
+    good = [row for row in table[at + 1 :] if row.row not in spoilt]
+    rows = list(rows_of_table(table[at].cells, good, source=source, columns=columns))
+    rows += [
+        Problem(source=source, row=number, reason=f"a cell holds the Excel error {cell}. Mend its formula.")
+        for number, cell in spoilt.items()
+    ]
+    return Workbook(rows, name, unread)
 
 
 def _cells(sheet: Any) -> Iterator[Cells]:
