@@ -226,6 +226,7 @@ def open_llm(config: LLMConfig, settings: Settings) -> MeteredLLM:
     from rulewise.llm.build import build_llm, split_spec
     from rulewise.llm.metered import MeteredLLM
     from rulewise.llm.prices import load_prices
+    from rulewise.llm.providers import PROVIDERS
 
     spec = config.model or settings.llm
     if not spec and not config.replay:
@@ -234,12 +235,11 @@ def open_llm(config: LLMConfig, settings: Settings) -> MeteredLLM:
             "openai:gpt-4o-mini, ollama:qwen2.5:7b or gguf:/path/model.gguf. `rulewise search` works without a model."
         )
     options: dict[str, Any] = {}
-    if spec and split_spec(spec)[0] in _OVER_HTTP:
+    if spec and split_spec(spec)[0] in PROVIDERS:
         options["concurrency"] = config.concurrency
     llm = build_llm(
         spec or "recorded:replay",
-        base_url=config.base_url or (settings.base_url if spec.startswith(("openai:", "azure:")) else "") or None,
-        api_key=settings.api_key or None,
+        base_url=config.base_url or None,
         cache=settings.cache / "replies.sqlite"
         if config.cache == "auto"
         else Path(config.cache)
@@ -249,11 +249,9 @@ def open_llm(config: LLMConfig, settings: Settings) -> MeteredLLM:
         replay=Path(config.replay) if config.replay else None,
         batch=Path(config.batch) if config.batch else None,
         options=options,
+        settings=settings,
     )
     return MeteredLLM(llm, load_prices(settings.prices))
-
-
-_OVER_HTTP = ("openai", "azure", "ollama", "vllm", "llamacpp-server", "lmstudio")
 
 
 def read_demos(config: InductionConfig) -> list[Demonstration]:

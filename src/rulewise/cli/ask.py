@@ -50,9 +50,9 @@ def _retriever_name(config: Config, path: Path) -> str:
     if name != "auto":
         return name
     if path.is_dir():
-        from rulewise.retrieval.index import RuleIndex
+        from rulewise.retrieval.index_folder import read_manifest
 
-        if RuleIndex.load(path).encoder_name is None:
+        if read_manifest(path).get("encoder") is None:
             note("The index has no vectors; searching with bm25.")
             return "bm25"
     if config.retrieval.encoder not in ("", "local"):

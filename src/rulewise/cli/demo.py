@@ -22,27 +22,16 @@ __all__ = ["demo"]
 
 
 def _model(spec: str, base_url: str, record: Path | None, batch: Path | None) -> tuple[MeteredLLM, str]:
-    from rulewise.llm import build_llm
-    from rulewise.llm.metered import MeteredLLM
-    from rulewise.llm.prices import load_prices
+    from rulewise.config import LLMConfig, open_llm
     from rulewise.samples import sample_path
 
-    settings = read_settings()
     if spec:
-        llm = build_llm(
-            spec,
-            base_url=base_url or settings.base_url or None,
-            api_key=settings.api_key or None,
-            record=record,
-            batch=batch,
-        )
-        source = f"live, {spec}"
-    else:
-        if record is not None or batch is not None:
-            raise InputError("--record and --batch need a model: give --llm PROVIDER:MODEL as well.")
-        llm = build_llm(f"recorded:{sample_path('recordings.jsonl')}")
-        source = "recorded completions of a large language model; no model is called now"
-    return MeteredLLM(llm, load_prices(settings.prices)), source
+        config = LLMConfig(model=spec, base_url=base_url, cache="", record=str(record or ""), batch=str(batch or ""))
+        return open_llm(config, read_settings()), f"live, {spec}"
+    if record is not None or batch is not None:
+        raise InputError("--record and --batch need a model: give --llm PROVIDER:MODEL as well.")
+    config = LLMConfig(replay=str(sample_path("recordings.jsonl")), cache="")
+    return open_llm(config, read_settings()), "recorded completions of a large language model; no model is called now"
 
 
 def _encoder() -> tuple[Encoder | None, str]:

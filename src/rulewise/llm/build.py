@@ -9,7 +9,7 @@ from typing import Any
 from rulewise.errors import InputError
 from rulewise.llm.base import LLM
 from rulewise.registry import Registry
-from rulewise.settings import read_settings
+from rulewise.settings import Settings, read_settings
 
 __all__ = ["LLMS", "build_llm", "split_spec"]
 
@@ -58,6 +58,7 @@ def build_llm(
     replay: Path | None = None,
     batch: Path | None = None,
     options: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
 ) -> LLM:
     """The model that a spec names.
 
@@ -72,6 +73,7 @@ def build_llm(
         replay: A recording that answers instead of the model, which is not built.
         batch: A folder for a run through a batch service; see `PendingLLM`. The model is not called.
         options: Further arguments of the back end: `concurrency`, `requests_per_minute`, `n_ctx` ...
+        settings: Where key and address are looked up; None for the environment's.
 
     Raises:
         UnknownNameError: If the provider is not known.
@@ -88,7 +90,7 @@ def build_llm(
 
         LLMS.load(provider)
         return PendingLLM(batch, model=model)
-    llm = _back_end(provider, model, base_url, api_key, dict(options or {}))
+    llm = _back_end(provider, model, base_url, api_key, dict(options or {}), settings or read_settings())
     if record is not None:
         from rulewise.llm.recorded import RecordingLLM
 
@@ -100,11 +102,12 @@ def build_llm(
     return llm
 
 
-def _back_end(provider: str, model: str, base_url: str | None, api_key: str | None, options: dict[str, Any]) -> LLM:
+def _back_end(
+    provider: str, model: str, base_url: str | None, api_key: str | None, options: dict[str, Any], settings: Settings
+) -> LLM:
     make = LLMS.load(provider)
     is_http = LLMS.get(provider) == _HTTP
     if is_http:
-        settings = read_settings()
         if not base_url and provider in ("openai", "azure"):
             base_url = settings.base_url or None
         options |= {"provider": provider, "base_url": base_url, "api_key": api_key or settings.api_key or None}
