@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rulewise.llm.base import LLM, Completion, Sampling, usage_of, user_prompt
+from rulewise.reasoning.reply import final_answer
 from rulewise.types import Answer, Case
 
-__all__ = ["CUT_OFF", "ask_each", "unanswered"]
+__all__ = ["CUT_OFF", "ask_each", "read_final", "unanswered"]
 
 CUT_OFF = "the reply was cut off at its token limit"
 """The note on a reply whose end is missing."""
@@ -21,6 +22,20 @@ def unanswered(case: Case, completion: Completion, reason: str) -> Answer:
         document_ids=tuple(d.id for d in case.documents),
         raw=completion.text,
         failure=reason,
+        usage=usage_of([completion]),
+    )
+
+
+def read_final(case: Case, completion: Completion, notes: tuple[str, ...], *, is_whole: bool = False) -> Answer:
+    """The answer of a reply without rules: see `final_answer`, which also says what `is_whole` means."""
+    text, more = final_answer(completion.text, is_whole=is_whole)
+    if not text:
+        return unanswered(case, completion, "no answer in the reply")
+    return Answer(
+        query_id=case.query.id,
+        text=text,
+        raw=completion.text,
+        notes=notes + more,
         usage=usage_of([completion]),
     )
 

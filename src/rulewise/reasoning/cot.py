@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rulewise.llm.base import LLM, Completion, Sampling, usage_of
+from rulewise.llm.base import LLM, Completion, Sampling
 from rulewise.prompts.load import render
-from rulewise.reasoning.asking import ask_each, unanswered
+from rulewise.reasoning.asking import ask_each, read_final
 from rulewise.reasoning.fencing import fence_case
-from rulewise.reasoning.reply import final_answer
 from rulewise.types import Answer, Case
 
 __all__ = ["ChainOfThought"]
@@ -36,13 +35,4 @@ class ChainOfThought:
         return render("reasoning-cot", query=fence_case(case.query.text))
 
     def _read(self, case: Case, completion: Completion, notes: tuple[str, ...]) -> Answer:
-        text, more = final_answer(completion.text)
-        if not text:
-            return unanswered(case, completion, "no answer in the reply")
-        return Answer(
-            query_id=case.query.id,
-            text=text,
-            raw=completion.text,
-            notes=notes + more,
-            usage=usage_of([completion]),
-        )
+        return read_final(case, completion, notes)
