@@ -128,12 +128,17 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A concrete case or question."""
+    """A concrete case or question.
+
+    `text` is what is searched with and what rules are induced from and ranked by. `instruction` is the task that goes
+    with it, if there is one ("Which of these charges applies?"); only reasoners show it.
+    """
 
     id: str
     text: str
     relation: str | None = None
     time: str | None = None
+    instruction: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

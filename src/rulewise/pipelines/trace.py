@@ -84,7 +84,7 @@ class Trace:
         rules = {hit.item.id: rule_to_dict(hit.item) for hit in (*self.found, *self.hits)}
         return {
             "version": VERSION,
-            "query": {k: v for k, v in asdict(self.query).items() if v is not None},
+            "query": {k: v for k, v in asdict(self.query).items() if v is not None and (k, v) != ("instruction", "")},
             "induced": None if self.induced is None else rule_to_dict(self.induced),
             "searches": dict(self.searches),
             "found": [_hit_to_dict(hit) for hit in self.found],

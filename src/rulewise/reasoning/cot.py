@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rulewise.llm.base import LLM, Completion, Sampling
 from rulewise.prompts.load import render
 from rulewise.reasoning.asking import ask_each, read_final
-from rulewise.reasoning.fencing import fence_case
+from rulewise.reasoning.fencing import fence_query
 from rulewise.types import Answer, Case
 
 __all__ = ["ChainOfThought"]
@@ -32,7 +32,7 @@ class ChainOfThought:
         return ask_each(self.llm, cases, self.sampling, render=self._render, read=self._read)
 
     def _render(self, case: Case) -> str:
-        return render("reasoning-cot", query=fence_case(case.query.text))
+        return render("reasoning-cot", query=fence_query(case.query))
 
     def _read(self, case: Case, completion: Completion, notes: tuple[str, ...]) -> Answer:
         return read_final(case, completion, notes)

@@ -16,9 +16,9 @@ import re
 from collections.abc import Sequence
 
 from rulewise.text import collapse
-from rulewise.types import Rule
+from rulewise.types import Query, Rule
 
-__all__ = ["NO_RULES", "fence_case", "fence_rule", "number_rules"]
+__all__ = ["NO_RULES", "fence_case", "fence_query", "fence_rule", "number_rules"]
 
 NO_RULES = "(no rules)"
 """What stands between the delimiters if there are no rules."""
@@ -38,6 +38,11 @@ def _fence(text: str) -> str:
 def fence_case(text: str) -> str:
     """A case's text, its lines kept, with delimiters and rule numbers made harmless."""
     return _fence(_BREAKS.sub("\n", text)).strip()
+
+
+def fence_query(query: Query) -> str:
+    """A query's instruction, if it has one, and its text below, made harmless as `fence_case` does."""
+    return fence_case(f"{query.instruction}\n{query.text}" if query.instruction.strip() else query.text)
 
 
 def fence_rule(text: str) -> str:

@@ -9,7 +9,7 @@ from rulewise.llm.base import LLM, Completion, Sampling, usage_of
 from rulewise.prompts.load import render
 from rulewise.reasoning.asking import ask_each, unanswered
 from rulewise.reasoning.attribution import attribute
-from rulewise.reasoning.fencing import fence_case, number_rules
+from rulewise.reasoning.fencing import fence_query, number_rules
 from rulewise.reasoning.reply import read_reply
 from rulewise.types import Answer, Case, Query, Rule
 
@@ -39,7 +39,7 @@ class WithRules:
         return ask_each(self.llm, cases, self.sampling, render=self._render, read=self._read)
 
     def _render(self, case: Case) -> str:
-        return render("reasoning-rules", rules=number_rules(case.rules), query=fence_case(case.query.text))
+        return render("reasoning-rules", rules=number_rules(case.rules), query=fence_query(case.query))
 
     def _read(self, case: Case, completion: Completion, notes: tuple[str, ...]) -> Answer:
         reply = read_reply(completion.text)

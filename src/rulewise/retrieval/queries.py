@@ -41,8 +41,8 @@ class InducedReport:
 def read_queries(path: str | Path, *, strict: bool = True, encoding: str | None = None) -> QueryReport:
     """Read queries from JSONL, or from CSV or TSV with a header, in any of the encodings that rule files may have.
 
-    A query is an object, or row, with `input` or `text` (or `query`, `question`), and `id`. Without an id it is called
-    `q1`, `q2`, ... by its place. Blank texts, repeated ids and rows that are no such object are problems.
+    A query is an object, or row, with `input` or `text` (or `query`, `question`), and `id`; `instruction`, if there is
+    one, is the task that a reasoner is shown with it. Without an id it is called `q1`, `q2`, ... by its place. Blank texts, repeated ids and rows that are no such object are problems.
 
     Args:
         path: The file; ".csv" and ".tsv" are tables, everything else is JSONL.
@@ -65,7 +65,8 @@ def read_queries(path: str | Path, *, strict: bool = True, encoding: str | None 
             query_id = id_text(data.get("id", data.get("query_id"))) or f"q{place}"
             if query_id in queries:
                 raise InputError(f"the id {query_id!r} stands in an earlier row. Ids of queries must be unique.")
-            queries[query_id] = Query(id=query_id, text=text)
+            instruction = "" if data.get("instruction") is None else _text(data, ("instruction",))
+            queries[query_id] = Query(id=query_id, text=text, instruction=instruction)
         except InputError as exc:
             problems.append(Problem(source=str(path), row=row, reason=str(exc)))
     _stop(path, problems, len(queries), strict)
