@@ -1,0 +1,1 @@
+"""Benchmarks, experiments and reports: what measures the rest and is imported by none of it."""

@@ -1,0 +1,1 @@
+"""Where labelled sets come from; one file a layout."""
