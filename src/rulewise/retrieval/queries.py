@@ -15,10 +15,23 @@ from rulewise.rules.formats.base import Problem
 from rulewise.rules.readers.encoding import decode
 from rulewise.types import Query
 
-__all__ = ["InducedReport", "QueryReport", "read_induced", "read_queries"]
+__all__ = [
+    "QUERY_TEXTS",
+    "InducedReport",
+    "QueryReport",
+    "object_of",
+    "query_of",
+    "read_induced",
+    "read_queries",
+    "read_rows",
+    "refuse_problems",
+    "text_of",
+]
+
+QUERY_TEXTS = ("input", "text", "query", "question")
+"""Keys under which a query's text may stand; the first that is there is taken."""
 
 _SHOWN = 5
-_QUERY_TEXTS = ("input", "text", "query", "question")
 _INDUCED_TEXTS = ("induced_rule", "rule")
 
 
@@ -42,7 +55,8 @@ def read_queries(path: str | Path, *, strict: bool = True, encoding: str | None 
     """Read queries from JSONL, or from CSV or TSV with a header, in any of the encodings that rule files may have.
 
     A query is an object, or row, with `input` or `text` (or `query`, `question`), and `id`; `instruction`, if there is
-    one, is the task that a reasoner is shown with it. Without an id it is called `q1`, `q2`, ... by its place. Blank texts, repeated ids and rows that are no such object are problems.
+    one, is the task that a reasoner is shown with it. Without an id it is called `q1`, `q2`, ... by its place. Blank
+    texts, repeated ids and rows that are no such object are problems.
 
     Args:
         path: The file; ".csv" and ".tsv" are tables, everything else is JSONL.
@@ -56,20 +70,15 @@ def read_queries(path: str | Path, *, strict: bool = True, encoding: str | None 
     path = Path(path)
     queries: dict[str, Query] = {}
     problems: list[Problem] = []
-    for place, (row, value) in enumerate(_rows(path, encoding), start=1):
+    for place, (row, value) in enumerate(read_rows(path, encoding=encoding), start=1):
         try:
-            data = _object(value)
-            text = _text(data, _QUERY_TEXTS)
-            if not text.strip():
-                raise InputError("blank text: there is nothing to search with.")
-            query_id = id_text(data.get("id", data.get("query_id"))) or f"q{place}"
-            if query_id in queries:
-                raise InputError(f"the id {query_id!r} stands in an earlier row. Ids of queries must be unique.")
-            instruction = "" if data.get("instruction") is None else _text(data, ("instruction",))
-            queries[query_id] = Query(id=query_id, text=text, instruction=instruction)
+            query = query_of(object_of(value), place=place)
+            if query.id in queries:
+                raise InputError(f"the id {query.id!r} stands in an earlier row. Ids of queries must be unique.")
+            queries[query.id] = query
         except InputError as exc:
             problems.append(Problem(source=str(path), row=row, reason=str(exc)))
-    _stop(path, problems, len(queries), strict)
+    refuse_problems(path, problems, n_read=len(queries), strict=strict)
     return QueryReport(queries=tuple(queries.values()), problems=tuple(problems))
 
 
@@ -85,23 +94,45 @@ def read_induced(path: str | Path, *, strict: bool = True, encoding: str | None 
     path = Path(path)
     rules: dict[str, str] = {}
     problems: list[Problem] = []
-    for row, value in _rows(path, encoding):
+    for row, value in read_rows(path, encoding=encoding):
         try:
-            data = _object(value)
+            data = object_of(value)
             query_id = id_text(data.get("query_id", data.get("id")))
             if not query_id:
                 raise InputError("no query_id. Expected the id of the query that the rule was induced for.")
             if query_id in rules:
                 raise InputError(f"the query_id {query_id!r} stands in an earlier row. Keep one rule a query.")
-            rules[query_id] = _text(data, _INDUCED_TEXTS)
+            rules[query_id] = text_of(data, _INDUCED_TEXTS)
         except InputError as exc:
             problems.append(Problem(source=str(path), row=row, reason=str(exc)))
-    _stop(path, problems, len(rules), strict)
+    refuse_problems(path, problems, n_read=len(rules), strict=strict)
     return InducedReport(rules=rules, problems=tuple(problems))
 
 
-def _rows(path: Path, encoding: str | None) -> Iterator[tuple[int, Any]]:
-    """Each row's number, from 1, with its value, or with the error that came of reading it."""
+def query_of(data: Mapping[str, Any], *, place: int) -> Query:
+    """The query of an object, with its id, text and instruction; called `q<place>` if it has no id.
+
+    Raises:
+        InputError: If the text is absent or blank, or one of the three is of another kind.
+    """
+    text = text_of(data, QUERY_TEXTS)
+    if not text.strip():
+        raise InputError("blank text: there is nothing to search with.")
+    query_id = id_text(data.get("id", data.get("query_id"))) or f"q{place}"
+    instruction = "" if data.get("instruction") is None else text_of(data, ("instruction",))
+    return Query(id=query_id, text=text, instruction=instruction)
+
+
+def read_rows(path: Path, *, encoding: str | None = None) -> Iterator[tuple[int, Any]]:
+    """Each row's number, from 1, with its value, or with the `InputError` that came of reading it.
+
+    ".csv" and ".tsv" are tables, whose rows become objects of texts under names in lower case; everything else is
+    JSONL, in which blank lines are passed over.
+
+    Raises:
+        FileFormatError: If the file as a whole cannot be read.
+        OSError: If the file cannot be opened.
+    """
     if path.is_dir():
         raise FileFormatError(f"{path}: is a folder. Expected a file, one JSON object a line.")
     text = decode(path.read_bytes(), source=str(path), encoding=encoding).text
@@ -139,7 +170,12 @@ def _table(text: str, path: Path) -> Iterator[tuple[int, Any]]:
         raise FileFormatError(f"{path}:{lines.line_num}: not a table ({exc}). Check the quotes of this row.") from exc
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def object_of(value: Any) -> Mapping[str, Any]:
+    """A value of `read_rows`, if it is an object.
+
+    Raises:
+        InputError: If it is none, is one with a key that stands twice, or is an error itself.
+    """
     if isinstance(value, InputError):
         raise value
     if not isinstance(value, dict):
@@ -149,7 +185,12 @@ def _object(value: Any) -> Mapping[str, Any]:
     return value
 
 
-def _text(data: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+def text_of(data: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    """The text under the first of some keys that is there; "" if all that are there are null.
+
+    Raises:
+        InputError: If none of the keys is there, or the value is no text.
+    """
     key = next((key for key in keys if data.get(key) is not None), None)
     if key is None:
         if any(name in data for name in keys):
@@ -161,7 +202,12 @@ def _text(data: Mapping[str, Any], keys: tuple[str, ...]) -> str:
     return value
 
 
-def _stop(path: Path, problems: list[Problem], n_read: int, strict: bool) -> None:  # noqa: FBT001
+def refuse_problems(path: Path, problems: list[Problem], *, n_read: int, strict: bool) -> None:
+    """Stop at problems if reading is strict: the message has the first five, and how many rows could be read.
+
+    Raises:
+        FileFormatError: If `strict` is true and there are problems.
+    """
     if not strict or not problems:
         return
     lines = [str(problem) for problem in problems[:_SHOWN]]
