@@ -27,8 +27,17 @@ __all__ = [
 
 
 def dumps(value: object) -> str:
-    """One line of JSON, non-ASCII characters kept, NaN and infinities refused."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))
+    """One line of JSON, non-ASCII characters kept, NaN and infinities refused.
+
+    A value with half of a surrogate pair, which a model's reply may hold and UTF-8 cannot, is written in ASCII, so that
+    it can be stored and comes back as it was.
+    """
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))
+    try:
+        line.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(", ", ": "))
+    return line
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
