@@ -12,10 +12,15 @@ from rulewise.llm.prices import LOCAL, PriceTable
 from rulewise.llm.wrapper import Wrapper
 from rulewise.types import Usage
 
-__all__ = ["Cost", "MeteredLLM"]
+__all__ = ["Cost", "MeteredLLM", "is_free"]
 
 _LOCAL_PROVIDERS = ("ollama", "vllm", "llamacpp-server", "lmstudio", "gguf", "vllm-offline")
 _FREE_PROVIDERS = (*_LOCAL_PROVIDERS, "recorded")
+
+
+def is_free(provider: str) -> bool:
+    """Whether calls to a provider cost nothing: the user runs the model, or a recording answers."""
+    return provider in _FREE_PROVIDERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +89,11 @@ class MeteredLLM(Wrapper):
     def cost(self) -> Cost:
         """The sum over all calls; a model that was asked and has no known price makes it partly unknown."""
         usd, unknown, is_local = 0.0, [], True
-        is_free = self.name.partition(":")[0] in _FREE_PROVIDERS
+        costs_nothing = is_free(self.name.partition(":")[0])
         for model, used in self.by_model.items():
             if used.n_calls == used.n_cached:
                 continue
-            price = LOCAL if is_free else self._prices.find(f"{self.name.partition(':')[0]}:{model}", model, self.name)
+            price = LOCAL if costs_nothing else self._prices.find(f"{self.name.partition(':')[0]}:{model}", model, self.name)
             is_local = is_local and price is not None and price.is_local
             if price is not None and price.is_local:
                 continue
