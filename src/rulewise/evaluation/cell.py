@@ -53,8 +53,9 @@ class Cell:
         analyzer: How texts become terms; "" if the retriever uses none.
         encoder: What texts become vectors with, as `rulewise.retrieval.encoders.build_encoder` takes it; "" for none.
         form: What is searched with.
-        induced: Where induced rules come from: "model", or a file of recorded ones, in which "{set}" stands for the
-            set's name; "" if none are needed. A cell with recorded rules is run on the queries that have one.
+        induced: Where induced rules come from: "model", or the label of a file of recorded ones; "" if none are needed.
+            A cell that names recorded rules is run on the queries that have one, even if it searches with the query
+            alone, so that it can be compared with those that do not.
         n_demos: Demonstrations in the induction prompt.
         reranker: How hits are reranked.
         depth: Hits given to the reranker; the paper's 20.
@@ -132,7 +133,7 @@ class Cell:
         if cell.retriever in (NONE, "bm25"):
             cell = replace(cell, encoder="")
         if not cell.induces:
-            cell = replace(cell, induced="", n_demos=0)
+            cell = replace(cell, induced="" if cell.induced == "model" else cell.induced, n_demos=0)
         elif cell.induced != "model":
             cell = replace(cell, n_demos=0)
         if cell.reranker == NONE:
