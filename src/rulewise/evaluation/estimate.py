@@ -1,0 +1,176 @@
+"""What a run will take, before anything is asked: calls, tokens, cost; estimates, and called so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from rulewise.errors import MissingExtraError
+from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.experiment import Experiment
+from rulewise.evaluation.materials import Materials
+from rulewise.evaluation.partial import PartialRecords
+from rulewise.evaluation.run_folder import RunFolder
+from rulewise.induction.demos import select
+from rulewise.induction.fewshot import induction_prompt
+from rulewise.llm.metered import is_free
+from rulewise.llm.prices import PriceTable
+from rulewise.rerank.budget import estimate_tokens
+
+__all__ = ["CellEstimate", "RunEstimate", "estimate_run"]
+
+_RERANK_PROMPT, _ANSWER_PROMPT = 220, 230
+"""Tokens of the prompts of R3 and of reasoning without what is filled in, rounded up."""
+_PER_IDENTIFIER = 4
+_ANSWER, _STEPS = 40, 300
+"""Tokens of an answer by itself, and with steps or rules used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellEstimate:
+    """What a cell will take.
+
+    Attributes:
+        cell: The cell.
+        n_queries: Queries that it is to be run on.
+        n_waiting: Those without a record yet.
+        n_calls: Calls that no earlier cell makes as well.
+        tokens_in: Tokens of their prompts, estimated.
+        tokens_out: Tokens of their replies, estimated.
+        problem: Why it cannot be run, as far as that is known already; "" if nothing is.
+    """
+
+    cell: Cell
+    n_queries: int = 0
+    n_waiting: int = 0
+    n_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    problem: str = ""
+
+
+NO_COSTS: Mapping[str, float | None] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEstimate:
+    """What a run will take: its cells, and for each model's label US dollars, None if its price is unknown."""
+
+    cells: tuple[CellEstimate, ...]
+    usd: Mapping[str, float | None] = NO_COSTS
+
+    @property
+    def n_calls(self) -> int:
+        """Calls of all cells."""
+        return sum(cell.n_calls for cell in self.cells)
+
+    @property
+    def tokens_in(self) -> int:
+        """Tokens of all prompts."""
+        return sum(cell.tokens_in for cell in self.cells)
+
+    @property
+    def tokens_out(self) -> int:
+        """Tokens of all replies."""
+        return sum(cell.tokens_out for cell in self.cells)
+
+    @property
+    def total_usd(self) -> float:
+        """The sum over models with a known price."""
+        return sum(usd for usd in self.usd.values() if usd is not None)
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """Labels of models that are asked and whose price is unknown."""
+        return tuple(label for label, usd in self.usd.items() if usd is None)
+
+
+def estimate_run(experiment: Experiment, out: Path, *, materials: Materials, prices: PriceTable) -> RunEstimate:
+    """Estimate what a run in a folder will take.
+
+    Induction is counted once for a query and model, direct and step-by-step answers once for a query and model. Replies
+    that are already in the folder belong to queries that have a record and are not counted; those of queries that were
+    broken off are, so that the true number may be lower. Prompts of R3 and of reasoning are taken to hold rules of the
+    library's mean length.
+
+    Raises:
+        InputError: If a set cannot be read.
+    """
+    shared: set[tuple[object, ...]] = set()
+    cells = tuple(_estimate(cell, RunFolder(out), materials, shared) for cell in experiment.cells)
+    usd: dict[str, float | None] = {}
+    for label, spec in experiment.models.items():
+        of = [found for found in cells if found.cell.model == label and found.n_calls]
+        if not of:
+            continue
+        provider, _, model = spec.spec.partition(":")
+        price = prices.find(spec.spec, model)
+        if is_free(provider):
+            usd[label] = 0.0
+        elif price is None:
+            usd[label] = None
+        else:
+            usd[label] = price.usd(sum(found.tokens_in for found in of), sum(found.tokens_out for found in of))
+    return RunEstimate(cells=cells, usd=usd)
+
+
+def _estimate(cell: Cell, folder: RunFolder, materials: Materials, shared: set[tuple[object, ...]]) -> CellEstimate:
+    try:
+        examples = materials.examples(cell)
+    except (MissingExtraError, OSError) as exc:
+        return CellEstimate(cell=cell, problem=str(exc))
+    done = PartialRecords(folder.cell_folder(cell)).load() if folder.exists else {}
+    waiting = [example for example in examples if done.get(example.query.id, True)]
+    if not cell.asks or not waiting:
+        return CellEstimate(cell=cell, n_queries=len(examples), n_waiting=len(waiting))
+    n_calls = tokens_in = tokens_out = 0
+    library = (
+        materials.library(cell) if cell.searches else materials.benchmark(cell.set).library().surface(cell.surface)
+    )
+    sizes = [estimate_tokens(rule.text) for rule in library]
+    rule_size = sum(sizes) / max(1, len(sizes))
+    if cell.induces and cell.induced == "model":
+        demos = materials.demonstrations(cell)[0]
+        shown = select(demos, n=min(cell.n_demos, len(demos)), seed=cell.seed or None)
+        base = estimate_tokens(induction_prompt("", shown))
+        reply = sum(estimate_tokens(demo.rule) for demo in shown) / len(shown) if shown else rule_size
+        what = ("induce", cell.model, cell.set, cell.surface, cell.n_demos, cell.seed)
+        fresh = [e for e in waiting if (*what, e.query.id) not in shared]
+        shared.update((*what, e.query.id) for e in fresh)
+        n_calls += len(fresh)
+        tokens_in += sum(base + estimate_tokens(e.query.text) for e in fresh)
+        tokens_out += round(len(fresh) * reply)
+    if cell.reranker == "listwise":
+        n_calls += len(waiting)
+        tokens_in += sum(
+            round(_RERANK_PROMPT + 2 * estimate_tokens(e.query.text) + cell.depth * (rule_size + _PER_IDENTIFIER))
+            for e in waiting
+        )
+        tokens_out += len(waiting) * cell.depth * _PER_IDENTIFIER
+    elif cell.reranker == "pointwise":
+        n_calls += len(waiting) * cell.depth
+        tokens_in += sum(round(cell.depth * (60 + estimate_tokens(e.query.text) + rule_size)) for e in waiting)
+        tokens_out += len(waiting) * cell.depth
+    if cell.reasoner != "none":
+        fresh = waiting
+        if cell.reasoner in ("direct", "cot"):
+            what_else = (cell.reasoner, cell.model, cell.set)
+            fresh = [e for e in waiting if (*what_else, e.query.id) not in shared]
+            shared.update((*what_else, e.query.id) for e in fresh)
+        n_rules = {"rules": cell.shown, "golden": 1, "induced": 1}.get(cell.reasoner, 0)
+        n_calls += len(fresh)
+        tokens_in += sum(
+            round(_ANSWER_PROMPT + estimate_tokens(f"{e.query.instruction}\n{e.query.text}") + n_rules * rule_size)
+            for e in fresh
+        )
+        tokens_out += len(fresh) * (_ANSWER if cell.reasoner == "direct" else _STEPS)
+    return CellEstimate(
+        cell=cell,
+        n_queries=len(examples),
+        n_waiting=len(waiting),
+        n_calls=n_calls,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+    )
