@@ -195,7 +195,7 @@ def test_fields_of_a_query_go_where_they_belong(tmp_path: Path) -> None:
 
 def test_the_counterfactual_rules_are_joined_and_only_original_ids_are_gold(tmp_path: Path) -> None:
     benchmark = load_rulebench(lines(tmp_path), "clutrr")
-    assert [rule.id for rule in benchmark.library(JOINED)] == ["clutrr:0", "clutrr:7", "clutrr-cf:0"]
+    assert [rule.id for rule in benchmark.library(JOINED)] == ["clutrr:0", "clutrr:7", "clutrr:0:cf"]
     assert all(rule_id.startswith("clutrr:") for e in benchmark.examples for rule_id in e.rule_ids)
     assert JOINED not in load_rulebench(tmp_path, "clutrr-cf").libraries
 
@@ -203,7 +203,7 @@ def test_the_counterfactual_rules_are_joined_and_only_original_ids_are_gold(tmp_
 def test_the_counterfactual_folder_may_be_named(tmp_path: Path) -> None:
     twin = lines(tmp_path / "b") / "clutrr-cf"
     benchmark = load_rulebench(original(tmp_path / "a"), "theoremqa", counterfactual=twin)
-    assert [rule.id for rule in benchmark.library(JOINED)] == ["theoremqa:0", "theoremqa:1", "clutrr-cf:0"]
+    assert [rule.id for rule in benchmark.library(JOINED)] == ["theoremqa:0", "theoremqa:1", "theoremqa:clutrr-cf:0:cf"]
     with pytest.raises(FileFormatError, match="holds no set"):
         load_rulebench(tmp_path / "a", "theoremqa", counterfactual=tmp_path)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,7 +82,9 @@ def load_rulebench(path: str | Path, name: str, *, counterfactual: str | Path | 
     """Read one set of RuleBench.
 
     The library "original+counterfactual" is there if the set `<name>-cf` lies beside this one: all rules of this set,
-    then all of that; only rules of this set are gold.
+    then all of that; only rules of this set are gold. In it, rule "ulogic-cf:7" is called "ulogic:7:cf". Choice: a rule
+    and its counterfactual often have the same terms ("can", "cannot"), ties go by id, and the published figures have the
+    original first, as it was indexed first.
 
     `details` has all further fields of a query. `labels` are the answers of clutrr, the charges of cail2018 (those of
     the instructions and the answers), and a to d for deer and theoremqa; other sets have none. From the repository's
@@ -217,7 +219,9 @@ def _joined(library: RuleLibrary, folder: Path, name: str) -> RuleLibrary:
     if not _is_jsonl(folder) and not is_original(folder):
         raise FileFormatError(f"{folder}: holds no set of RuleBench. Expected the folder of the counterfactual set.")
     other = _parts(folder, f"{name}{_SUFFIX}").library
-    return RuleLibrary((*library, *other), name=f"{name}, {JOINED}")
+    prefix = f"{name}{_SUFFIX}:"
+    renamed = [replace(rule, id=f"{name}:{rule.id.removeprefix(prefix)}:cf") for rule in other]
+    return RuleLibrary((*library, *renamed), name=f"{name}, {JOINED}")
 
 
 def _benchmark(name: str, parts: _Parts, libraries: dict[str, RuleLibrary]) -> Benchmark:
