@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -59,7 +59,7 @@ class RunEstimate:
     """What a run will take: its cells, and for each model's label US dollars, None if its price is unknown."""
 
     cells: tuple[CellEstimate, ...]
-    usd: Mapping[str, float | None] = NO_COSTS
+    usd: Mapping[str, float | None] = field(default_factory=lambda: NO_COSTS)
 
     @property
     def n_calls(self) -> int:
