@@ -15,6 +15,7 @@ __all__ = ["COMMANDS", "cli", "main"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("rulewise.cli.ask:ask", "Answer a case with the rules that apply."),
+    "bench": ("rulewise.cli.bench:bench", "Run experiments on labelled sets, and report them."),
     "demo": ("rulewise.cli.demo:demo", "Run the main job on the bundled samples, offline."),
     "doctor": ("rulewise.cli.doctor:doctor", "Show extras, models, caches and what is missing."),
     "index": ("rulewise.cli.index:index", "Build, update or check a saved index of a rule library."),
