@@ -167,7 +167,10 @@ class Cell:
         if cell.distractors > 1:
             words.append(f"x{cell.distractors}")
         if cell.searches:
-            words += [cell.retriever, cell.form]
+            words.append(cell.retriever)
+            words += [cell.analyzer] if cell.analyzer not in ("", "rule") else []
+            words += [cell.encoder] if cell.encoder not in ("", "local") else []
+            words.append(cell.form)
         if cell.reranker != NONE:
             words.append(cell.reranker)
         if cell.reasoner != NONE:
