@@ -168,6 +168,8 @@ def test_every_metric_refuses_gold_answers_that_are_none(metric) -> None:
         metric("yes", [])
     with pytest.raises(InputError, match="is empty"):
         metric("yes", ["yes", " "])
+    with pytest.raises(InputError, match="is empty"):
+        metric("yes", ["\u200b"])
     with pytest.raises(InputError, match="sequence of texts"):
         metric("yes", "yes")
 
@@ -175,6 +177,18 @@ def test_every_metric_refuses_gold_answers_that_are_none(metric) -> None:
 def test_labels_given_as_one_text_are_refused() -> None:
     with pytest.raises(InputError, match="labels"):
         match_word("son", ["son"], labels="son")
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(), st.text())
+def test_any_pair_of_texts_is_scored_or_refused(answer: str, gold: str) -> None:
+    for metric in ALL:
+        try:
+            value = metric(answer, [gold])
+        except InputError:
+            assert metric is verdict or not normalise_answer(gold)
+        else:
+            assert 0.0 <= value <= 1.0
 
 
 @settings(deadline=None, max_examples=300)

@@ -69,3 +69,7 @@ def test_the_stated_answer_counts_more_than_options_that_were_weighed() -> None:
     assert read_option("A. No.\nB. Yes.\nSo the answer is B.") == "b"
     assert read_option("The answer is not A. The answer is D.") == "d"
     assert read_option("Option A is wrong, so it must be B.") == "b"
+
+
+def test_a_first_line_that_chooses_stands_against_remarks_on_the_others() -> None:
+    assert read_option("C. Whales swim.\nA. Bats fly.\nB. Cats climb.") == "c"

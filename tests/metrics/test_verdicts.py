@@ -104,6 +104,13 @@ def test_a_repeated_question_is_no_answer() -> None:
     assert read_verdict("Can Ann work? No.") is False
 
 
+@pytest.mark.parametrize(
+    "text", ["Ann cannot know the code.", "It is not possible to enter.", "Ann cannot work in information security."]
+)
+def test_a_negation_is_not_taken_for_an_open_question(text: str) -> None:
+    assert read_verdict(text) is False
+
+
 def test_a_claim_about_a_sentence_turns_it() -> None:
     assert read_verdict("It is not true that Ann cannot work.") is True
     assert read_verdict("It is true that Ann cannot work.") is False
@@ -114,6 +121,7 @@ def test_a_claim_about_a_sentence_turns_it() -> None:
     [
         "Ann can not only sing but dance.",
         "'Never Again' can be shown.",
+        "Ann can play No Man's Sky.",
         "Bus no. 5 can stop here.",
         "未来他不得不离开。",
     ],

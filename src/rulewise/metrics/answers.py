@@ -35,7 +35,7 @@ def _check(golds: Sequence[str]) -> None:
         raise InputError(f"the gold answers must be a sequence of texts, got one text: write [{golds!r}].")
     if not golds:
         raise InputError("an answer metric needs at least one gold answer; a query without one cannot be scored.")
-    if not all(gold.strip() for gold in golds):
+    if not all(clean(gold).strip() for gold in golds):
         raise InputError("a gold answer is empty, which every answer would contain. Leave it out or mend the data.")
 
 

@@ -65,7 +65,8 @@ def read_option(text: str) -> str | None:
 
     Read in this order: a letter in \boxed{}; the last "answer is ..." or "答案..."; the letter that begins a line and
     is set off from what follows, or is the whole line; "option b", "choose b", "选B"; a letter in brackets; a letter
-    that closes a sentence after "is" or "so". Of all but the first two, different letters make it unreadable. The
+    that closes a sentence after "is" or "so". Of all but the first two, different letters make it unreadable, unless
+    the text itself begins with one other than a: what follows are then remarks on the others and no list of all. The
     article "a" is no option: "a bear" chooses nothing, "a" and "A. Kangaroos" do. Takes linear time and never raises.
     """
     lines = "\n".join(" ".join(line.split()) for line in _EMPHASIS.sub("", clean(text)).splitlines()).casefold().strip()
@@ -73,6 +74,9 @@ def read_option(text: str) -> str | None:
         found = _letters(pattern.finditer(lines))
         if found:
             return found[-1] or None
+    first = _STARTS.match(lines)
+    if first and _letters([first])[0] not in ("", "a"):  # a list of the options would begin with a
+        return _letters([first])[0]
     for pattern in (_STARTS, _NAMED, _BRACKETED, _CLOSES):
         distinct = set(_letters(pattern.finditer(lines)))
         if distinct:

@@ -59,17 +59,20 @@ _HARMLESS = re.compile(
 )
 _NEGATION = re.compile(
     r"\b(?:not|cannot|cant|wont|dont|never|neither|nor|no|none|nobody|nothing|nowhere|unable|fail(?:s|ed)? to)\b|n't\b"
-    r"|不|没|未|无法|无权|无需|无须|无罪|毋须|并非|禁止"
+    r"|不|没|未|无法|无权|无需|无须|无罪|毋须|并非"
 )
 _HEDGE = re.compile(
-    r"\b(?:unknown|uncertain|undetermined|unclear|inconclusive|not (?:clear|sure|certain|known|possible to)|"
-    r"(?:not|in)(?: enough|sufficient)? information|no (?:given |provided )?rules? (?:applies|apply|was|were|is|fits?)|"
-    r"(?:cannot|can not|can't|could not|couldn't|unable to|impossible to) "
-    r"(?:be )?(?:determined?|inferred|infer|concluded?|verif(?:y|ied)|answered|tell|say|know|decided?)|"
-    r"(?:it|that) depends|i (?:do not|don't) know)\b"
+    r"\b(?:unknown|uncertain|undetermined|unclear|inconclusive|not (?:clear|sure|certain)|not known (?:whether|if)|"
+    r"(?:not enough|not sufficient|insufficient|no) information|"
+    r"no (?:given |provided )?rules? (?:applies|apply|was|were|is|fits?)|"
+    r"(?:cannot|can not|can't|could not|couldn't) be (?:determined|inferred|concluded|verified|answered|known|decided)|"
+    r"(?:(?:\b(?:i|we|one|you) (?:cannot|can not|can't|could not|couldn't))|unable to|(?:im|not )possible to) "
+    r"(?:determine|infer|conclude|verify|answer|tell|say|know|decide)|(?:it|that) depends|i (?:do not|don't) know)\b"
     r"|无法(?:判断|确定|得出|回答|得知|推断)|不能(?:判断|确定|得出|推断)|不确定|不清楚|不知道|没有(?:适用的)?规则"
 )
 _QUOTED = re.compile(r"\"[^\"\n]{1,120}\"|(?<!\w)'[^'\n]{1,120}'(?!\w)|《[^》\n]{1,120}》")
+# "No Man's Sky": a capital within a sentence, before another, makes it a name
+_NAME = re.compile(r"(?<=[a-z,;:] )(?:No|Not|Never|None|Nothing|Nobody|Neither)(?= [A-Z])")
 _WORD = re.compile(rf"[{CJK}]|[^\W{CJK}]+")
 _EMPHASIS = re.compile(r"[*`]+")
 
@@ -153,7 +156,7 @@ def read_verdict(text: str) -> bool | None:
     A word that states the verdict comes first, as `read_truth` reads it, save words in mid-sentence. Else the last
     conclusion counts ("therefore", "因此" ...), or the first sentence that decides anything: it is negative if its
     main clause holds not, n't, cannot, never, no, nor, unable, 不, 没, 未, 无法 or their like, and affirmative
-    otherwise. Clauses that give a reason or a condition, questions and quoted titles are passed over. A text that
+    otherwise. Clauses that give a reason or a condition, questions and titles are passed over. A text that
     leaves it open ("unknown", "cannot be determined", "no rule applies") and a single other word have no verdict.
 
     Lexical negatives (lacks, avoids, incompatible, banned) are affirmative, as ULogic marks them; so "is compatible"
@@ -164,7 +167,7 @@ def read_verdict(text: str) -> bool | None:
     stated = _stated_truth(lines.casefold(), sentences)
     if stated is not None:
         return stated
-    folded = [sentence.casefold() for sentence in sentences]
+    folded = [_NAME.sub("x", sentence).casefold() for sentence in sentences]
     for sentence in reversed(folded):
         *_, last = (0, *(match.end() for match in _CONCLUDES.finditer(sentence)))
         decided = _polarity(sentence[last:]) if last else None
