@@ -200,7 +200,7 @@ class Materials:
 
     def notes(self, cell: Cell) -> tuple[str, ...]:
         """What a reader of a cell's figures should know of its data."""
-        notes: list[str] = []
+        notes = list(self.benchmark(cell.set).problems)
         if cell.searches:
             notes += self._library(cell)[1]
         if cell.induces and cell.induced == "model":

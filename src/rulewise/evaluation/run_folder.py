@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -159,7 +159,8 @@ class RunFolder:
     def write_plan(self, plan: Plan, *, source: str = "") -> None:
         """Write the plan, and the text of the experiment it came from."""
         cells = [{"id": cell.id, "method": cell.method, "settings": cell.to_dict()} for cell in plan.cells]
-        data = {**asdict(plan), "metrics": list(plan.metrics), "models": dict(plan.models), "cells": cells}
+        data = {f.name: getattr(plan, f.name) for f in fields(plan)}
+        data |= {"metrics": list(plan.metrics), "models": dict(plan.models), "cells": cells}
         write_text(
             self.path / "plan.json", json.dumps({"version": VERSION, **data}, ensure_ascii=False, indent=1) + "\n"
         )
@@ -195,7 +196,8 @@ class RunFolder:
 
     def write_status(self, cell: Cell, status: CellStatus) -> None:
         """Write how far a cell got."""
-        data = {**asdict(status), "failures": dict(sorted(status.failures.items())), "notes": list(status.notes)}
+        data = {f.name: getattr(status, f.name) for f in fields(status)}
+        data |= {"failures": dict(sorted(status.failures.items())), "notes": list(status.notes)}
         write_text(self.cell_folder(cell) / "status.json", json.dumps(data, ensure_ascii=False, indent=1) + "\n")
 
     def records(self, cell: Cell) -> Iterator[Record]:
