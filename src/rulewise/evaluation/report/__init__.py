@@ -1,0 +1,1 @@
+"""Reports that are rebuilt from the folder of a run, and from nothing else."""
