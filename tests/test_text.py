@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rulewise.text import collapse, fold, is_cjk, split_identifier
+from rulewise.text import collapse, compose, fold, is_cjk, split_identifier
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,10 @@ def test_letters_digits_and_punctuation_are_not_cjk(char: str) -> None:
 
 def test_runs_of_white_space_collapse() -> None:
     assert collapse(" a \n\t b　c ") == "a b c"
+
+
+def test_marks_beyond_thirty_in_a_row_are_left_out_of_long_texts_alone() -> None:
+    marks = "\u0316\u0301" * 30_000  # two classes in turn, which normalising has to sort
+    assert len(compose("a" + marks)) <= 31
+    assert len(compose("a" + marks[:100])) == 101 - 1  # composed with the first acute accent, otherwise whole
+    assert compose("e\u0301" * 1_000) == "é" * 1_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["CJK", "MARKS", "collapse", "fold", "is_cjk", "split_identifier"]
+__all__ = ["CJK", "MARKS", "collapse", "compose", "fold", "is_cjk", "split_identifier"]
 
 CJK = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 """Han ideographs with their repetition mark, kana and hangul syllables, to stand in a character class."""
@@ -19,9 +19,32 @@ _SPACES = re.compile(r"\s+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
 
 
+_MAX_MARKS = 30
+"""Combining marks that may follow each other: Unicode's stream-safe format (UAX 15) draws the line there too."""
+_SHORT = 1_000
+"""Texts up to this length may hold more of them: ordering them takes time with the square of their number."""
+
+
+def compose(text: str) -> str:
+    """The text in compatibility form (NFKC: full-width becomes half-width), in time linear in its length.
+
+    In a text of more than 1,000 characters, combining marks beyond thirty in a row are left out; no language has them.
+    """
+    if text.isascii():
+        return text
+    if len(text) > _SHORT:
+        kept, n_marks = [], 0
+        for char in text:
+            n_marks = n_marks + 1 if unicodedata.combining(char) else 0
+            if n_marks <= _MAX_MARKS:
+                kept.append(char)
+        text = "".join(kept)
+    return unicodedata.normalize("NFKC", text)
+
+
 def fold(text: str) -> str:
-    """Compatibility-normalised (NFKC: full-width becomes half-width) and case-folded text."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    """The text as `compose` gives it, case-folded."""
+    return compose(text).casefold()
 
 
 def collapse(text: str) -> str:

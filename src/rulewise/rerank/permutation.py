@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rulewise.rerank.identifiers import Found, identifiers
+from rulewise.text import compose
 
 __all__ = ["Permutation", "parse"]
 
@@ -52,7 +52,7 @@ def parse(reply: str | None, n: int) -> Permutation:
     """
     if n < 1:
         return Permutation(order=())
-    text = unicodedata.normalize("NFKC", reply or "").translate(_SIGNS).replace("&gt;", ">")
+    text = compose(reply or "").translate(_SIGNS).replace("&gt;", ">")
     text = _EXAMPLE.sub(" ", _FENCE.sub("\n", text)).strip()
     found = _from_json(text)
     if found is None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
 from rulewise.retrieval.analyzers.base import Kind, Settings, Terms, counts
 from rulewise.retrieval.analyzers.lucene import STOP_WORDS
 from rulewise.retrieval.analyzers.stems import english_stems
-from rulewise.text import CJK, MARKS, split_identifier
+from rulewise.text import CJK, MARKS, compose, split_identifier
 
 __all__ = ["LINKING_WORDS", "RULE"]
 
@@ -98,7 +97,7 @@ def _build(settings: Settings) -> Terms:
 
     def pieces(text: str) -> list[_Piece]:
         if not text.isascii():
-            text = unicodedata.normalize("NFKC", text).translate(_IGNORED)
+            text = compose(text).translate(_IGNORED)
         found = []
         for piece in _PIECE.findall(text):
             made = known.get(piece)
