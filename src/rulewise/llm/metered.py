@@ -89,11 +89,11 @@ class MeteredLLM(Wrapper):
     def cost(self) -> Cost:
         """The sum over all calls; a model that was asked and has no known price makes it partly unknown."""
         usd, unknown, is_local = 0.0, [], True
-        costs_nothing = is_free(self.name.partition(":")[0])
+        provider = self.name.partition(":")[0]
         for model, used in self.by_model.items():
             if used.n_calls == used.n_cached:
                 continue
-            price = LOCAL if costs_nothing else self._prices.find(f"{self.name.partition(':')[0]}:{model}", model, self.name)
+            price = LOCAL if is_free(provider) else self._prices.find(f"{provider}:{model}", model, self.name)
             is_local = is_local and price is not None and price.is_local
             if price is not None and price.is_local:
                 continue

@@ -82,9 +82,9 @@ def load_rulebench(path: str | Path, name: str, *, counterfactual: str | Path | 
     """Read one set of RuleBench.
 
     The library "original+counterfactual" is there if the set `<name>-cf` lies beside this one: all rules of this set,
-    then all of that; only rules of this set are gold. In it, rule "ulogic-cf:7" is called "ulogic:7:cf". Choice: a rule
-    and its counterfactual often have the same terms ("can", "cannot"), ties go by id, and the published figures have the
-    original first, as it was indexed first.
+    then all of that; only rules of this set are gold. In it, rule "ulogic-cf:7" is called "ulogic:7:cf". Choice: a
+    rule and its counterfactual often have the same terms, ties go by id, and the published figures have the original
+    first, as it was indexed first.
 
     `details` has all further fields of a query. `labels` are the answers of clutrr, the charges of cail2018 (those of
     the instructions and the answers), and a to d for deer and theoremqa; other sets have none. From the repository's
