@@ -7,11 +7,11 @@ from typing import Any
 
 from rulewise.evaluation.cell import Cell
 from rulewise.evaluation.record import Record
-from rulewise.metrics.answers import match_word, read_verdict
+from rulewise.metrics.answers import read_verdict
 from rulewise.metrics.names import ANSWER_METRICS, answer_metric, ranking_metric
 from rulewise.types import Example
 
-__all__ = ["applicable", "score_record", "scorer"]
+__all__ = ["applicable", "scorer"]
 
 
 def applicable(cell: Cell, metrics: Sequence[str]) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def scorer(
         golds = [answer for example in examples for answer in example.answers]
         if not golds or any(read_verdict(gold) is None for gold in golds):
             names = tuple(name for name in names if name != "verdict")
-    on_answers = {name: answer_metric(name) for name in names if name in ANSWER_METRICS and name != "match_word"}
+    on_answers = {name: answer_metric(name, labels=labels) for name in names if name in ANSWER_METRICS}
     on_rankings = {name: ranking_metric(name) for name in names if name not in ANSWER_METRICS}
 
     def score(example: Example, record: Record) -> dict[str, Any]:
@@ -49,13 +49,6 @@ def scorer(
                 row[name] = on_rankings[name](ranked, example.rule_ids)
             elif name in on_answers and example.answers:
                 row[name] = on_answers[name](record.answer_text, example.answers)
-            elif name == "match_word" and example.answers:
-                row[name] = match_word(record.answer_text, example.answers, labels=labels)
         return row
 
     return score
-
-
-def score_record(cell: Cell, metrics: Sequence[str], example: Example, record: Record) -> dict[str, Any]:
-    """The line of scores of one query by itself."""
-    return scorer(cell, metrics, [example])(example, record)
