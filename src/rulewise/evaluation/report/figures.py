@@ -178,11 +178,11 @@ def _columns(view: RunView) -> list[Column]:
     """(cell's id, metric, values) of every metric that a query of the cell has."""
     out: list[Column] = []
     for cell, _ in view.run_cells:
-        scores = view.scores(cell)
+        cell_id, scores = cell.id, view.scores(cell)
         for metric in view.plan.metrics:
             values = [row[metric] for row in scores.values() if metric in row]
             if values:
-                out.append((cell.id, metric, np.asarray(values, dtype=np.float64)))
+                out.append((cell_id, metric, np.asarray(values, dtype=np.float64)))
     return out
 
 

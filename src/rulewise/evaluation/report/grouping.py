@@ -12,7 +12,17 @@ from rulewise.evaluation.report.beside import published_kind
 from rulewise.evaluation.report.figures import CellFigures, Figure, Figures
 from rulewise.metrics.names import ANSWER_METRICS
 
-__all__ = ["ALPHA", "Entry", "Table", "TableRow", "cell_label", "group_tables", "mark_of", "retriever_label"]
+__all__ = [
+    "ALPHA",
+    "Entry",
+    "Table",
+    "TableRow",
+    "cell_label",
+    "group_tables",
+    "mark_of",
+    "retriever_label",
+    "searches_once",
+]
 
 ALPHA = 0.05
 """Corrected p values below this get a mark."""
@@ -132,8 +142,7 @@ def group_tables(figures: Figures) -> list[Table]:
     answers = [name for name in metrics if name in ANSWER_METRICS]
     answers = [name for name in answers if name in _LENIENT_AND_STRICT] or answers
     tables: list[Table] = []
-    searching = [_as_retrieval(found) for found in figures.cells if found.cell.searches]
-    for title, cells in _by_kind("Retrieval", _unique(searching)):
+    for title, cells in _by_kind("Retrieval", searches_once(figures.cells)):
         if ranking or not metrics:
             tables += _table(title, cells, ranking, figures, by_model=False)
     answering = [found for found in figures.cells if found.cell.reasoner != "none"]
@@ -150,12 +159,15 @@ def _as_retrieval(found: CellFigures) -> CellFigures:
     return replace(found, cell=replace(found.cell, reasoner="none", shown=1).normalised(), row=None)
 
 
-def _unique(cells: Iterable[CellFigures]) -> list[CellFigures]:
-    """One of those whose search is the same: the first that was run, else the first."""
+def searches_once(cells: Iterable[CellFigures]) -> list[CellFigures]:
+    """The searches of these cells, each once, as cells that only search: the first that was run, else the first."""
     kept: dict[Cell, CellFigures] = {}
     for found in cells:
-        if found.cell not in kept or (found.has_figures and not kept[found.cell].has_figures):
-            kept[found.cell] = found
+        if not found.cell.searches:
+            continue
+        search = _as_retrieval(found)
+        if search.cell not in kept or (search.has_figures and not kept[search.cell].has_figures):
+            kept[search.cell] = search
     return list(kept.values())
 
 
@@ -286,10 +298,15 @@ def _published(
     *,
     by_model: bool,
 ) -> dict[tuple[str, ...], TableRow]:
-    """Published rows that belong to a table: of its surface and library, with a retriever of a kind that it has."""
+    """Published rows that belong to a table: of its surface and library, with a retriever of a kind that it has.
+
+    A table on a library with distractors has none.
+    """
     kinds = {kind for found in cells for kind, _ in published_kind(found.cell)}
     of_search = [found.cell for found in cells if found.cell.searches] or [found.cell for found in cells]
     surface, library = of_search[0].surface, of_search[0].library
+    if of_search[0].distractors > 1:
+        return {}
 
     def fits(row: PublishedRow) -> bool:
         return (

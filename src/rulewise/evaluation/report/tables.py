@@ -29,8 +29,8 @@ __all__ = [
 LEGEND = (
     "Figures are percent, means over queries. † better and ‡ worse than vanilla retrieval with the same retriever "
     "(paired randomisation test, Holm-corrected over all tests of the metric in this report, below 0.05). Bold: the "
-    "best of our complete figures in a column. (n of m): the cell is incomplete, the mean is over n of its m queries. not "
-    "run: no figure, see the cells. Rows that begin with published are the paper's figures, not ours."
+    "best of our complete figures in a column. (n of m): the cell is incomplete, the mean is over n of its m queries. "
+    "not run: no figure, see the cells. Rows that begin with published are the paper's figures, not ours."
 )
 NOT_DONE = "not run"
 
@@ -156,13 +156,14 @@ def queries_csv(view: RunView, figures: Figures, breakdowns: Mapping[str, Breakd
     rows: list[list[object]] = []
     for cell, _ in view.run_cells:
         scores = view.scores(cell)
-        classes = breakdowns[cell.id].classes
+        cell_id = cell.id
+        classes = breakdowns[cell_id].classes
         for trail in view.trails(cell):
             own = scores.get(trail.query_id, {})
             tokens = trail.tokens
             rows.append(
                 [
-                    cell.id,
+                    cell_id,
                     cell.set,
                     trail.query_id,
                     classes[trail.query_id],

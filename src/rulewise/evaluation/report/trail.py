@@ -112,8 +112,8 @@ class RunView:
         self.plan: Plan = folder.plan
         self.cells: list[tuple[Cell, CellStatus]] = folder.cells()
         self._sets: dict[str, LabelledSet] = {}
-        self._scores: dict[str, Mapping[str, Mapping[str, float]]] = {}
-        self._trails: dict[str, tuple[Trail, ...]] = {}
+        self._scores: dict[Cell, Mapping[str, Mapping[str, float]]] = {}
+        self._trails: dict[Cell, tuple[Trail, ...]] = {}
 
     @property
     def run_cells(self) -> list[tuple[Cell, CellStatus]]:
@@ -131,7 +131,7 @@ class RunView:
 
     def scores(self, cell: Cell) -> Mapping[str, Mapping[str, float]]:
         """Query id -> metric -> value in 0 to 1, in the set's order."""
-        if cell.id not in self._scores:
+        if cell not in self._scores:
             path = self.folder.cell_folder(cell) / "scores.jsonl"
             status = self.folder.status(cell)
             rows = self.folder.scores(cell)
@@ -141,17 +141,17 @@ class RunView:
                     "whole? `rulewise bench run` scores the cell anew."
                 )
             try:
-                self._scores[cell.id] = {
+                self._scores[cell] = {
                     row["query_id"]: {name: float(value) for name, value in row.items() if name != "query_id"}
                     for row in rows
                 }
             except (KeyError, TypeError, ValueError, AttributeError) as exc:
                 raise FileFormatError(f"{path}: not scores of a run: {exc!r}.") from exc
-        return self._scores[cell.id]
+        return self._scores[cell]
 
     def trails(self, cell: Cell) -> tuple[Trail, ...]:
         """The trails of a cell, in the set's order."""
-        if cell.id not in self._trails:
+        if cell not in self._trails:
             examples = self.labelled(cell.set).examples
             path = self.folder.cell_folder(cell) / "records.jsonl"
             found: list[Trail] = []
@@ -164,5 +164,5 @@ class RunView:
                 raise FileFormatError(
                     f"{path}: {len(found)} records, but {n_done} queries were run. Was the run folder copied whole?"
                 )
-            self._trails[cell.id] = tuple(found)
-        return self._trails[cell.id]
+            self._trails[cell] = tuple(found)
+        return self._trails[cell]
