@@ -358,7 +358,7 @@ def test_labels_are_those_of_the_set(name: str, n: int) -> None:
 @pytest.mark.parametrize(
     ("name", "folder"),
     [
-        ("clutrr", "clutrr"),
+        pytest.param("clutrr", "clutrr", marks=pytest.mark.slow),
         ("ulogic-cf", "ulogic-cf"),
         ("cail2018", "law"),
         ("deer", "deer"),

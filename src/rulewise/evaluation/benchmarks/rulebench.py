@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from rulewise.rules.readers.read import read_library
 from rulewise.rules.readers.rows import Row, build_rule
 from rulewise.types import Example
 
-__all__ = ["SETS", "ConversionReport", "convert_rulebench", "list_sets", "load_rulebench"]
+__all__ = ["SETS", "ConversionReport", "convert_rulebench", "list_sets", "load_rulebench", "load_rulebench_rules"]
 
 SETS = ("clutrr", "clutrr-cf", "ulogic", "ulogic-cf", "cail2018", "cail2018-cf", "deer", "theoremqa")
 """The sets of RuleBench, by the names used here."""
@@ -105,19 +105,25 @@ def load_rulebench(path: str | Path, name: str, *, counterfactual: str | Path | 
     """
     path, name = Path(path), original_name(name)
     folders = _folders(path)
-    if name not in folders:
-        if not folders:
-            raise InputError(
-                f"{path}: holds no set of RuleBench. Expected folders such as clutrr with rules.jsonl and "
-                "queries.jsonl, or the repository's dataset folder with clutrr/test_rule.json."
-            )
-        raise unknown_name("RuleBench set", name, folders)
-    parts = _parts(folders[name], name)
+    parts = _parts(_folder(path, folders, name), name)
     libraries = {WHOLE: parts.library}
     other = folders.get(f"{name}{_SUFFIX}") if counterfactual is None else Path(counterfactual)
     if other is not None and not name.endswith(_SUFFIX):
         libraries[JOINED] = _joined(parts.library, other, name)
     return _benchmark(name, parts, libraries)
+
+
+def load_rulebench_rules(path: str | Path, name: str) -> RuleLibrary:
+    """The rules of one set of RuleBench, those of its library "whole"; see `load_rulebench`.
+
+    Raises:
+        UnknownNameError: If the folder holds no such set.
+        FileFormatError: If a file cannot be read.
+        OSError: If a file cannot be opened.
+    """
+    path, name = Path(path), original_name(name)
+    folder = _folder(path, _folders(path), name)
+    return _jsonl_rules(folder, name) if _is_jsonl(folder) else _parts(folder, name).library
 
 
 def convert_rulebench(source: str | Path, out: str | Path, *, overwrite: bool = False) -> list[ConversionReport]:
@@ -192,6 +198,21 @@ def _folders(path: Path) -> dict[str, Path]:
     return {}
 
 
+def _folder(path: Path, folders: Mapping[str, Path], name: str) -> Path:
+    if name in folders:
+        return folders[name]
+    if not folders:
+        raise InputError(
+            f"{path}: holds no set of RuleBench. Expected folders such as clutrr with rules.jsonl and "
+            "queries.jsonl, or the repository's dataset folder with clutrr/test_rule.json."
+        )
+    raise unknown_name("RuleBench set", name, folders)
+
+
+def _jsonl_rules(folder: Path, name: str) -> RuleLibrary:
+    return RuleLibrary(read_library(folder / "rules.jsonl").library, name=name)
+
+
 def _is_jsonl(folder: Path) -> bool:
     return (folder / "rules.jsonl").is_file() and (folder / "queries.jsonl").is_file()
 
@@ -202,8 +223,7 @@ def _parts(folder: Path, name: str) -> _Parts:
     demos: Sequence[Any] = ()
     if (folder / "demos.jsonl").is_file():
         demos, _ = read_demonstration_rows(folder / "demos.jsonl")
-    library = RuleLibrary(read_library(folder / "rules.jsonl").library, name=name)
-    return _Parts(library, read_examples(folder / "queries.jsonl"), demos, ())
+    return _Parts(_jsonl_rules(folder, name), read_examples(folder / "queries.jsonl"), demos, ())
 
 
 def _parts_of(original: OriginalSet, folder: Path) -> _Parts:
@@ -218,7 +238,8 @@ def _parts_of(original: OriginalSet, folder: Path) -> _Parts:
 def _joined(library: RuleLibrary, folder: Path, name: str) -> RuleLibrary:
     if not _is_jsonl(folder) and not is_original(folder):
         raise FileFormatError(f"{folder}: holds no set of RuleBench. Expected the folder of the counterfactual set.")
-    other = _parts(folder, f"{name}{_SUFFIX}").library
+    twin = f"{name}{_SUFFIX}"
+    other = _jsonl_rules(folder, twin) if _is_jsonl(folder) else _parts(folder, twin).library
     prefix = f"{name}{_SUFFIX}:"
     renamed = [replace(rule, id=f"{name}:{rule.id.removeprefix(prefix)}:cf") for rule in other]
     return RuleLibrary((*library, *renamed), name=f"{name}, {JOINED}")
