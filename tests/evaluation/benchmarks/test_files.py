@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from rulewise.errors import FileFormatError, InputError
+from rulewise.evaluation.benchmark import GOLD, WHOLE, Benchmark
 from rulewise.evaluation.benchmarks import BENCHMARKS
-from rulewise.evaluation.benchmarks.files import load_files, load_samples
+from rulewise.evaluation.benchmarks.files import load_files, load_samples, write_files
+from rulewise.rules.library import RuleLibrary
 from rulewise.samples import load_cases, load_demonstrations, load_rules, sample_path
+from rulewise.types import Example, Query, Rule
 
 
 def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
@@ -132,6 +135,29 @@ def test_demonstrations_whose_query_is_evaluated_are_left_out_and_counted(tmp_pa
     benchmark = load_files(rules=rules, queries=queries, demonstrations=demos, strict=False)
     assert benchmark.demonstrations == ({"query": "Who?", "rule_formal": "a => b", "answer": "I"},)
     assert benchmark.problems[1] == "1 of 2 demonstrations were left out: their queries are evaluated."
+
+
+def test_a_written_set_comes_back_as_it_was(tmp_path: Path) -> None:
+    samples = load_samples()
+    write_files(samples, tmp_path / "out")
+    out = tmp_path / "out"
+    back = load_files(rules=out / "rules.jsonl", queries=out / "queries.jsonl", demonstrations=out / "demos.jsonl")
+    assert tuple(back.library()) == tuple(samples.library())
+    assert (back.examples, back.details) == (samples.examples, samples.details)
+    assert back.demonstrations == samples.demonstrations
+    write_files(samples, out, GOLD, overwrite=True)
+    assert len(load_files(rules=out / "rules.jsonl", queries=out / "queries.jsonl").library()) < 150
+
+
+def test_a_set_is_not_written_over_another_or_with_ambiguous_fields(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is there already"):
+        write_files(load_samples(), tmp_path)
+    example = Example(query=Query(id="q", text="x"), rule_ids=frozenset({"r"}))
+    whole = RuleLibrary([Rule(id="r", text="y")])
+    benchmark = Benchmark(name="n", examples=(example,), libraries={WHOLE: whole}, details={"q": {"time": "now"}})
+    with pytest.raises(InputError, match="the field 'time' would be read as another"):
+        write_files(benchmark, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_layout_of_the_registry_can_be_loaded() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from rulewise.errors import InputError
 from rulewise.evaluation.benchmark import WHOLE, Benchmark
 from rulewise.evaluation.benchmarks.examples import (
     Demonstrations,
@@ -11,11 +14,16 @@ from rulewise.evaluation.benchmarks.examples import (
     read_demonstration_rows,
     read_examples,
 )
+from rulewise.files import atomic_folder, write_jsonl
+from rulewise.rules.exchange import rule_to_dict
 from rulewise.rules.library import RuleLibrary
 from rulewise.rules.readers.read import read_library
 from rulewise.samples import sample_path
+from rulewise.types import Example
 
-__all__ = ["load_files", "load_samples"]
+__all__ = ["load_files", "load_samples", "write_files"]
+
+_WRITTEN = ("id", "input", "instruction", "gold_rules", "answers", "as_of", "time")
 
 
 def load_files(
@@ -64,6 +72,47 @@ def load_files(
         source=f"{rules.name}, {queries.name}",
         problems=(*problems, *demos.problems),
     )
+
+
+def write_files(benchmark: Benchmark, path: str | Path, library: str = WHOLE, *, overwrite: bool = False) -> None:
+    """Write a set as `rules.jsonl`, `queries.jsonl` and, if there are any, `demos.jsonl`; `load_files` restores it.
+
+    The folder is written whole or not at all. Labels and other libraries are not written.
+
+    Args:
+        benchmark: The set.
+        path: The folder.
+        library: Which of the set's libraries is written.
+        overwrite: Replace a folder that is there, with all that it holds.
+
+    Raises:
+        InputError: If the folder is there and `overwrite` is false, or a further field of a query has a name that is
+            read as something else.
+        UnknownNameError: If the set has no such library.
+        OSError: If a file cannot be written.
+    """
+    path = Path(path)
+    if path.exists() and not overwrite:
+        raise InputError(f"{path}: is there already. Nothing was written. Give another folder, or ask to overwrite.")
+    rules = benchmark.library(library)
+    queries = [_query_row(example, benchmark.details.get(example.query.id, {})) for example in benchmark.examples]
+    with atomic_folder(path) as scratch:
+        write_jsonl(scratch / "rules.jsonl", map(rule_to_dict, rules))
+        write_jsonl(scratch / "queries.jsonl", queries)
+        if benchmark.demonstrations:
+            write_jsonl(scratch / "demos.jsonl", benchmark.demonstrations)
+
+
+def _query_row(example: Example, details: Mapping[str, Any]) -> dict[str, Any]:
+    query = example.query
+    if taken := sorted(details.keys() & set(_WRITTEN)):
+        raise InputError(f"query {query.id!r}: the field {taken[0]!r} would be read as another. Rename it.")
+    row: dict[str, Any] = {"id": query.id, "input": query.text}
+    if query.instruction:
+        row["instruction"] = query.instruction
+    if query.time is not None:
+        row["as_of"] = query.time
+    return {**row, "gold_rules": sorted(example.rule_ids), "answers": list(example.answers), **details}
 
 
 def load_samples() -> Benchmark:
