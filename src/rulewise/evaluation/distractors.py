@@ -180,7 +180,10 @@ def distractor_pool(path: str | Path, name: str, surface: Surface) -> tuple[Rule
         raise InputError(f"{path}: holds no set of RuleBench to draw distractors from.")
     twin = name.removesuffix("-cf") if name.endswith("-cf") else f"{name}-cf"
     pool: list[Rule] = []
-    for other in [n for n in names if n not in (name, twin)] + (["ulogic"] if name == "ulogic" in names else []):
+    others = [other for other in names if other not in (name, twin)]
+    if name == "ulogic" and name in names:
+        others.append(name)
+    for other in others:
         library = load_rulebench_rules(path, other).surface(surface)
         if other == name:
             library = library.filter(lambda rule: rule.metadata.get("in_test") == "false")
