@@ -30,8 +30,9 @@ def run_batch(
 ) -> list[R]:
     """Apply `work` to each item in up to `n_threads` threads; results in the items' order.
 
-    `on_done` is called from the calling thread as results come. If `work` or `on_done` raises, or the user interrupts,
-    no further item is started and the exception goes on. Results that are there by then are still handed to `on_done`,
+    `on_done` is called from the calling thread as results come; a thread starts its next item after `on_done` has had
+    the result of its last. If `work` or `on_done` raises, or the user interrupts, no further item is started and the
+    exception goes on. Results that are there by then are still handed to `on_done`,
     and those of items in work are waited for, up to `GRACE_S`; an interrupt waits for none. The threads are daemons.
 
     Args:
@@ -45,6 +46,7 @@ def run_batch(
         jobs.put(job)
     done: queue.SimpleQueue[tuple[int, R | None, BaseException | None]] = queue.SimpleQueue()
     stop = threading.Event()
+    taken = {position: threading.Event() for position in range(len(items))}
 
     def worker() -> None:
         while not stop.is_set():
@@ -54,6 +56,9 @@ def run_batch(
                 return
             try:
                 done.put((position, work(item, stop), None))
+                # no further call before this result is in safe hands: a killed process loses calls in flight alone
+                while not taken[position].wait(0.5) and not stop.is_set():
+                    continue
             except Stopped:
                 return
             except BaseException as exc:  # noqa: BLE001 (raised again in the calling thread)
@@ -72,6 +77,7 @@ def run_batch(
         results[position] = result
         if on_done is not None:
             on_done(position, result)
+        taken[position].set()
 
     try:
         while len(results) < len(items):
