@@ -60,7 +60,7 @@ def test_scores_of_plain_retrieval_are_as_worked_out_by_hand(run):
     scores = {row["query_id"]: row for row in folder.scores(cell)}
     assert [scores[q]["recall@1"] for q in ("q1", "q2", "q4", "q5")] == [1.0, 1.0, 1.0, 0.0]
     assert scores["q5"]["mrr"] == 0.0
-    assert "1 queries without any hit count as 0" in folder.status(cell).notes
+    assert "queries without any hit, which count as 0: 1" in folder.status(cell).notes
 
 
 def test_searching_with_induced_rules_finds_what_the_query_alone_does_not(run):

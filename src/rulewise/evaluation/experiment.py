@@ -223,6 +223,8 @@ class Experiment:
 
 
 def _method_key(cell: Cell) -> str:
+    if not cell.searches:
+        return cell.reasoner
     return next(
         (name for name, of in METHODS.items() if (of["form"], of["reranker"]) == (cell.form, cell.reranker)), ""
     )

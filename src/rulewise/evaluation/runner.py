@@ -278,7 +278,7 @@ class _Runner:
         self._write_set(cell.set)
         notes = status.notes
         if n_without:
-            notes = (*notes, f"{n_without} queries without any hit count as 0")
+            notes = (*notes, f"queries without any hit, which count as 0: {n_without}")
         return replace(status, failures=dict(failures), notes=notes)
 
     def _write_set(self, name: str) -> None:

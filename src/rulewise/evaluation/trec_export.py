@@ -47,7 +47,7 @@ def export_trec(run: Path, out: Path) -> list[Path]:
         if qrels not in written:
             examples = folder.labelled(cell.set).examples
             write_qrels(qrels, {i: dict.fromkeys(sorted(e.rule_ids), 1) for i, e in examples.items()})
-            write_topics(topics, {query_id: example.query.text for query_id, example in examples.items()})
+            write_topics(topics, [example.query for example in examples.values()])
             written += [qrels, topics]
         path = out / f"{cell.id}.run"
         write_run(path, {record.query_id: list(record.hits) for record in folder.records(cell)}, tag=cell.id)
