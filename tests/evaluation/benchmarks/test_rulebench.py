@@ -218,6 +218,15 @@ def test_test_queries_and_unknown_rules_give_no_demonstrations_and_are_counted(t
     )
 
 
+def test_a_demonstration_without_an_answer_is_the_same_in_both_layouts(tmp_path: Path) -> None:
+    root = original(tmp_path / "a")
+    put(root / "dataset" / "theoremQA" / "train_data.json", [{"input": "new?", "rule": [0]}])
+    convert_rulebench(root, tmp_path / "b")
+    ours, theirs = load_rulebench(root, "theoremqa"), load_rulebench(tmp_path / "b", "theoremqa")
+    assert "answer" not in ours.demonstrations[0]
+    assert parts(ours) == parts(theirs)
+
+
 def test_at_most_two_hundred_demonstrations_are_taken(tmp_path: Path) -> None:
     root = original(tmp_path)
     items = [{"instruction": "", "input": f"n{n}", "output": "x", "rule": [0]} for n in range(203)]

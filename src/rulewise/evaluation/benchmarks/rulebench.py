@@ -229,7 +229,8 @@ def _parts(folder: Path, name: str) -> _Parts:
 def _parts_of(original: OriginalSet, folder: Path) -> _Parts:
     rules = [build_rule(Row(row=at, fields=row)).rule for at, row in enumerate(original.rules, start=1)]
     demos = [
-        {"query": row["input"], **{k: v for k, v in row.items() if k != "input"}} for row in original.demonstrations
+        {"query": row["input"], **{k: v for k, v in row.items() if k != "input" and v is not None}}
+        for row in original.demonstrations
     ]
     read = examples_from(original.queries, source=folder / "test_data.json")
     return _Parts(RuleLibrary(rules, name=original.name), read, demos, original.problems)
