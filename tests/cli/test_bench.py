@@ -239,8 +239,8 @@ def test_batches_take_a_run_to_its_end_stage_by_stage(grid: Path, tmp_path: Path
             lines.append(json.dumps(line))
         replies.write_text("\n".join(reversed(lines)))
         assert invoke("batch", "import", out, replies).exit_code == 0
-    # induced rules, direct, golden and step-by-step answers; then R3 and answers with induced rules; answers with what R3
-    # found are those with the gold rule
+    # induced rules, direct, golden and step-by-step answers; then R3 and answers with induced rules; the answers with
+    # what R3 found are those with the gold rule
     assert rounds == [20, 10]
     assert "the run is complete" in done.stderr
     assert server.asked == []
