@@ -40,6 +40,8 @@ class Entry:
 
     Attributes:
         value: A fraction; None where there is no figure.
+        low: Lower end of its interval; None for published figures, which come without one.
+        high: Upper end of its interval.
         text: What stands there instead: "not run", or "" for a cell that the plan does not have.
         mark: "†" where the cell is better than its baseline, "‡" where it is worse, after correction.
         is_best: Whether it is the best of our figures in its column.
@@ -47,6 +49,8 @@ class Entry:
     """
 
     value: float | None = None
+    low: float | None = None
+    high: float | None = None
     text: str = ""
     mark: str = ""
     is_best: bool = False
@@ -122,7 +126,7 @@ def cell_label(cell: Cell, among: Iterable[Cell] = ()) -> str:
         words.append(cell.surface)
     if len({other.library for other in others}) > 1 and cell.searches:
         words.append(cell.library)
-    if len({other.distractors for other in others}) > 1 and cell.searches:
+    if cell.distractors > 1 and len({other.distractors for other in others}) > 1:
         words.append(f"library x{cell.distractors}")
     if len({other.sample for other in others}) > 1:
         words.append(f"{cell.sample} queries" if cell.sample else "all queries")
@@ -279,6 +283,8 @@ def _entry(found: CellFigures | None, metric: str, best: float | None) -> Entry:
     is_done = found.status.state == "done"
     return Entry(
         value=figure.mean,
+        low=figure.low,
+        high=figure.high,
         mark=mark_of(figure),
         is_best=is_done and figure.mean == best,
         part=None if is_done else (found.status.n_done, found.status.n_queries),

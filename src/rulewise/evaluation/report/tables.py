@@ -20,6 +20,7 @@ __all__ = [
     "figures_csv",
     "long_rows",
     "markdown_report",
+    "p_text",
     "percent",
     "points",
     "queries_csv",
