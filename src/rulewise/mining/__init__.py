@@ -1,0 +1,1 @@
+"""Rules mined from knowledge graphs."""
