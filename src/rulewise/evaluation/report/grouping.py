@@ -102,7 +102,10 @@ def retriever_label(cell: Cell) -> str:
 
 def _extras(cells: Sequence[Cell]) -> list[str]:
     """Names of the settings, beyond those with a column of their own, in which cells differ."""
-    return [name for name in _EXTRA if len({getattr(cell, name) for cell in cells}) > 1]
+    found = [name for name in _EXTRA if len({getattr(cell, name) for cell in cells}) > 1]
+    if all(cell.reranker == "none" for cell in cells) and "depth" in found:
+        found.remove("depth")  # it is k where nothing reranks
+    return found
 
 
 def cell_label(cell: Cell, among: Iterable[Cell] = ()) -> str:
