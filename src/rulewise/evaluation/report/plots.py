@@ -59,7 +59,17 @@ def draw_plots(view: RunView, figures: Figures) -> tuple[list[Plot], list[str]]:
             plots.append(_cost(dear, figures.level))
     if not any(cost.tokens for cost in spent):
         notes.append("no plot of cost: no cell has counted tokens")
-    return plots, notes
+    return _named_apart(plots), notes
+
+
+def _named_apart(plots: Sequence[Plot]) -> list[Plot]:
+    """The plots with names that no two share, though names of sets may differ only in signs that files cannot have."""
+    seen: dict[str, int] = {}
+    out: list[Plot] = []
+    for plot in plots:
+        seen[plot.name] = seen.get(plot.name, 0) + 1
+        out.append(plot if seen[plot.name] == 1 else replace(plot, name=f"{plot.name}-{seen[plot.name]}"))
+    return out
 
 
 def _curves(view: RunView, figures: Figures) -> list[Curve]:
