@@ -217,6 +217,12 @@ def test_list_and_info_name_what_there_is() -> None:
     assert "ndcg" in listed["metrics"]
     assert "library whole: 150 rules" in invoke("info", "samples").stdout
     assert "78 cells" in invoke("info", "table1").stdout
+    assert '[models.llm]\nspec = "env:RULEWISE_LLM"' in invoke("info", "own", "--toml").stdout
+
+
+def test_one_model_for_all_is_called_by_the_last_part_of_its_name() -> None:
+    plan = json.loads(invoke("run", "bundled", "--llm", "vllm:Qwen/Qwen2.5-7B-Instruct", "--plan", "--json").stdout)
+    assert {cell["settings"]["model"] for cell in plan["cells"]} == {"", "Qwen2.5-7B-Instruct"}
 
 
 def test_batches_take_a_run_to_its_end_stage_by_stage(grid: Path, tmp_path: Path, server: ChatServer) -> None:

@@ -226,6 +226,27 @@ def test_cells_can_be_added_to_a_run(run):
     assert bytes_of(summary.folder) == bytes_of(run(out="whole").folder)
 
 
+def test_running_some_of_the_cells_leaves_the_others_in_the_plan(run, make_experiment, make_materials, tmp_path):
+    before = bytes_of(run().folder)
+    some = make_experiment().only({"method": ["vanilla"]})
+    run_experiment(some, tmp_path / "run", materials=make_materials(some), open_model=lambda spec: ScriptedLLM([]))
+    assert bytes_of(tmp_path / "run") == before
+
+
+def test_a_dated_query_finds_only_rules_in_force(run, toy_files):
+    rules = [json.loads(line) for line in (toy_files / "rules.jsonl").read_text().splitlines()]
+    rules[0]["effective_to"] = "2020-01-01"
+    (toy_files / "rules.jsonl").write_text("".join(json.dumps(rule) + "\n" for rule in rules))
+    folder, cell = cell_of(run(out="undated"), method="vanilla retrieval")
+    assert next(folder.records(cell)).hits[0].rule_id == "r1"
+    queries = [json.loads(line) for line in (toy_files / "queries.jsonl").read_text().splitlines()]
+    queries[0]["as_of"] = "2024-05-05"
+    (toy_files / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
+    folder, cell = cell_of(run(), method="vanilla retrieval")
+    assert "r1" not in [hit.rule_id for hit in next(folder.records(cell)).hits]
+    assert folder.labelled("toy").examples["q1"].query.time == "2024-05-05"
+
+
 def test_two_processes_cannot_run_in_one_folder(run, tmp_path):
     caught: list[BaseException] = []
 

@@ -24,7 +24,8 @@ from rulewise.reasoning.with_rules import WithRules, case_with_induced
 from rulewise.rerank.base import Reranker
 from rulewise.rerank.listwise import Listwise
 from rulewise.rerank.pointwise import Pointwise
-from rulewise.types import Answer, Case, Example, Rule
+from rulewise.rules.filters import RuleFilter
+from rulewise.types import Answer, Case, Example, Query, Rule
 
 __all__ = ["Arm", "Seconds", "build_arm"]
 
@@ -129,16 +130,26 @@ def _search(
     )
     clock["index"] = clock.get("index", 0.0) + time.perf_counter() - began
 
-    def run(examples: Sequence[Example]) -> list[Record]:
+    def run_at(date: str, queries: Sequence[Query]) -> list[Record]:
+        """Queries of one date, on which only the rules that are then in force can be found; "" for all rules."""
         stages: list[tuple[str, float]] = []
         traces = pipeline.run(
-            [example.query for example in examples],
+            queries,
+            where=RuleFilter(as_of=date) if date else None,
             on_stage=lambda stage, n: stages.append((stage, _now())),  # noqa: ARG005
         )
         ends = [*(at for _, at in stages[1:]), _now()]
         for (stage, start), end in zip(stages, ends, strict=True):
             clock[stage] = clock.get(stage, 0.0) + end - start
         return [trace_record(trace) for trace in traces]
+
+    def run(examples: Sequence[Example]) -> list[Record]:
+        queries = [example.query for example in examples]
+        done: dict[str, Record] = {}
+        for date in dict.fromkeys(query.time or "" for query in queries):
+            records = run_at(date, [query for query in queries if (query.time or "") == date])
+            done |= {record.query_id: record for record in records}
+        return [done[query.id] for query in queries]
 
     return run
 

@@ -97,7 +97,7 @@ class Benchmark:
         for example in self.examples:
             query = example.query
             golds = sorted(example.rule_ids)
-            parts += [query.id, query.instruction, query.text, str(len(golds)), *golds]
+            parts += [query.id, query.instruction, query.text, query.time or "", str(len(golds)), *golds]
             parts += [str(len(example.answers)), *example.answers]
         return sha256_texts(parts)
 

@@ -63,7 +63,8 @@ class Cell:
         reasoner: How queries are answered.
         shown: Rules put in the reasoning prompt; the paper's 1.
         model: Label of the language model; "" if none is asked.
-        seed: Draws the sample and, if it is not 0, the demonstrations (0 takes the first ones).
+        seed: Draws the sample, the distractors, replies at a temperature above 0 and, if it is not 0, the
+            demonstrations (0 takes the first ones).
         sample: How many queries, drawn at random; 0 for all.
     """
 
@@ -142,7 +143,7 @@ class Cell:
             cell = replace(cell, shown=1)
         if not cell.asks:
             cell = replace(cell, model="")
-        if not cell.sample and not (cell.induces and cell.induced == "model"):
+        if not cell.sample and not cell.asks and cell.distractors == 1:
             cell = replace(cell, seed=0)
         return cell
 

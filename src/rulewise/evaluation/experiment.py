@@ -34,6 +34,7 @@
 from __future__ import annotations
 
 import itertools
+import os.path
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -371,7 +372,7 @@ def _model(label: str, row: Mapping[str, Any], folder: Path) -> ModelSpec:
         raise InputError(f'[models.{label}] needs spec = "PROVIDER:MODEL".')
     provider, model = split_spec(values["spec"])
     if provider == "recorded":
-        values["spec"] = f"recorded:{folder / Path(model).expanduser()}"
+        values["spec"] = f"recorded:{os.path.normpath(folder / Path(model).expanduser())}"
     if values.get("concurrency", 1) < 1 or values.get("temperature", 0) < 0 or values.get("max_tokens", 0) < 0:
         raise InputError(f"[models.{label}]: concurrency must be at least 1, temperature and max_tokens at least 0.")
     return ModelSpec(label=label, **values)

@@ -250,7 +250,9 @@ class RunFolder:
             if number == 1:
                 head = row
                 continue
-            query = Query(id=row["query_id"], text=row["text"], instruction=row.get("instruction", ""))
+            query = Query(
+                id=row["query_id"], text=row["text"], instruction=row.get("instruction", ""), time=row.get("time")
+            )
             rule_ids = frozenset(row.get("gold_rules", ()))
             examples[query.id] = Example(query=query, answers=tuple(row.get("answers", ())), rule_ids=rule_ids)
             details[query.id] = row.get("details", {})
@@ -266,6 +268,8 @@ class RunFolder:
             row: dict[str, Any] = {"query_id": query.id, "text": query.text}
             if query.instruction:
                 row["instruction"] = query.instruction
+            if query.time is not None:
+                row["time"] = query.time
             row |= {"gold_rules": sorted(example.rule_ids), "answers": list(example.answers)}
             if found.details.get(query.id):
                 row["details"] = dict(found.details[query.id])

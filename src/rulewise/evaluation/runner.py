@@ -157,7 +157,7 @@ class _Runner:
     def run(self) -> RunSummary:
         self._check()
         before = len(self.journal)
-        self.folder.write_plan(make_plan(self.experiment), source=self.experiment.source)
+        self.folder.write_plan(self._plan(), source=self.experiment.source)
         self.folder.write_environment(environment())
         states: dict[str, CellStatus] = {}
         cells = self.experiment.cells
@@ -178,6 +178,19 @@ class _Runner:
             n_new_replies=len(self.journal) - before,
             failures=dict(sorted(failures.items())),
         )
+
+    def _plan(self) -> Plan:
+        """The experiment's plan, with the cells of earlier runs in the folder that it does not have."""
+        plan = make_plan(self.experiment)
+        if not self.folder.exists:
+            return plan
+        was = self.folder.plan
+        if set(plan.cells) <= set(was.cells):
+            cells = was.cells
+        else:
+            begun = [cell for cell in was.cells if self.folder.status(cell).state != "pending"]
+            cells = tuple(dict.fromkeys([*plan.cells, *begun]))
+        return replace(plan, cells=cells, models={**was.models, **plan.models})
 
     def _check(self) -> None:
         """Refuse what would spoil figures before anything is asked: labels without rules, other data than before."""
@@ -221,7 +234,7 @@ class _Runner:
         except LLMError as exc:
             reason = str(exc)
             if not self.goes_on:
-                self.down.setdefault(cell.model, reason)
+                self.down.setdefault(cell.model, f"not asked again after: {reason}")
         except (MissingExtraError, EncoderError, OSError) as exc:
             reason = str(exc)
         except KeyboardInterrupt as exc:
@@ -302,7 +315,7 @@ class _Runner:
         if not cell.model:
             return None
         if cell.model in self.down:
-            raise LLMError(f"not asked again after: {self.down[cell.model]}", model=cell.model)
+            raise LLMError(self.down[cell.model], model=cell.model)
         if cell.model not in self.models:
             spec = self.experiment.models[cell.model]
             try:

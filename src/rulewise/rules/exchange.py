@@ -271,7 +271,7 @@ def loads(text: str) -> Any:
     try:
         value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
         if "\\ud" in text or "\\uD" in text:
-            dumps(value).encode()
+            json.dumps(value, ensure_ascii=False).encode()
         return value
     except UnicodeEncodeError:
         raise InputError("bad JSON: half of a surrogate pair (\\ud800 to \\udfff). Mend the escape.") from None

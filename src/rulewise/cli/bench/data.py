@@ -48,13 +48,17 @@ def list_(data: Path | None, as_json: bool) -> None:
 @click.command()
 @click.argument("name", metavar="SET_OR_EXPERIMENT")
 @click.option("--data", type=PATH, help="Folder with RuleBench sets; RULEWISE_DATA if not given.")
-def info(name: str, data: Path | None) -> None:
+@click.option("--toml", "as_toml", is_flag=True, help="Print the file of an experiment, to make your own from.")
+def info(name: str, data: Path | None, as_toml: bool) -> None:
     """Describe a set (sizes, libraries, source, what was left out) or an experiment (its cells)."""
     from rulewise.evaluation.benchmarks.load import load_set
     from rulewise.evaluation.experiment import SetSpec, grid_names, load_experiment
 
     if name in grid_names() or name.endswith(".toml"):
         found = load_experiment(name)
+        if as_toml:
+            click.echo(found.source.rstrip())
+            return
         click.echo(f"{found.name}: {found.title}\nmetrics: {', '.join(found.metrics)}")
         for label, model in found.models.items():
             click.echo(f"model {label}: {model.spec}")

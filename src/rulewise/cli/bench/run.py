@@ -89,7 +89,7 @@ def choose_experiment(
             )
         )
     if llm:
-        label = llm.partition(":")[2].replace("/", "_").replace(":", "-") or llm
+        label = llm.partition(":")[2].rpartition("/")[2].replace(":", "-") or llm
         old = next(iter(found.models.values()), None)
         concurrency = old.concurrency if old is not None else 8
         found = found.with_only_model(ModelSpec(label=label, spec=llm, base_url=base_url, concurrency=concurrency))
@@ -165,7 +165,7 @@ def run(
         _show_plan(found, estimate, out, as_json=as_json)
     if plan_only:
         return
-    _check_cost(estimate, max_usd, yes=yes or as_json)
+    _check_cost(estimate, max_usd, yes=yes)
     meters: dict[str, MeteredLLM] = {}
     waiting = sum(cell.n_waiting for cell in estimate.cells)
     with _bar(waiting) as tell:
