@@ -129,3 +129,14 @@ def test_settings_of_the_user_change_nothing(full):
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red"}):
         assert draw_plots(view, figures)[0][0].svg == before
         assert matplotlib.rcParams["font.size"] == 30
+
+
+@pytest.mark.slow
+def test_many_methods_are_split_over_plots_that_each_hold_the_baseline(tmp_path, run_builder, rec):
+    run = run_builder(tmp_path / "run", n=1)
+    run.add(VANILLA, [rec("q1", "g1")])
+    for n_demos in range(1, 10):
+        run.add(Cell(set="toy", k=3, form="si", model="m", n_demos=n_demos), [rec("q1", "g1", induced="ok")])
+    plots, _ = draw_plots(*opened(run))
+    # nine methods beside the baseline: seven and two
+    assert [plot.name for plot in plots] == ["recall-by-k-toy-natural", "recall-by-k-toy-natural-2"]

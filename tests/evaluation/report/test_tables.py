@@ -13,6 +13,7 @@ from rulewise.evaluation.report.breakdown import break_down
 from rulewise.evaluation.report.figures import build_figures
 from rulewise.evaluation.report.grouping import group_tables
 from rulewise.evaluation.report.latex import escape, latex_report
+from rulewise.evaluation.report.summary import headlines
 from rulewise.evaluation.report.tables import figures_csv, markdown_report, percent, points, queries_csv
 from rulewise.evaluation.report.trail import RunView
 from rulewise.evaluation.run_folder import RunFolder
@@ -173,3 +174,12 @@ def test_without_a_cell_that_ran_the_tables_say_so(tmp_path, run_builder):
     assert "No cell was run" in markdown_report(view, figures, parts)
     assert "No cell was run" in latex_report(view.plan, figures)
     assert len(figures_csv(figures).splitlines()) == 2
+
+
+def test_the_summary_names_the_best_tested_cell_of_each_set(toy):
+    (line,) = headlines(opened(toy)[1])
+    # ten differences of 1, two tests: p = 4/1024 = 0.0039
+    assert line == (
+        "toy: recall@1 100.00† with SIAR (w/ SI) (95% interval 100.00 to 100.00, n = 10), +100.00 points to vanilla "
+        "retrieval (p = 0.004 after correction)"
+    )

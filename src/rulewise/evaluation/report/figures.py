@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -129,7 +130,7 @@ def build_figures(
         view: The run.
         level: Level of the bootstrap intervals, between 0 and 1.
         n_resamples: Resamples of the queries.
-        n_permutations: Sign patterns of the randomisation tests.
+        n_permutations: Sign patterns of the randomisation tests; at least 100 for each test of a metric are looked at.
         seed: Seed of both.
         published: Published figures; those that come with the package if None.
 
@@ -222,7 +223,9 @@ def _tests(view: RunView, *, n_permutations: int, seed: int) -> dict[tuple[str, 
                 keys.append((cell.id, metric))
                 baselines.append(other.id)
                 pairs.append((a, b))
-    p_values = randomisation_p_values(pairs, n_permutations=n_permutations, seed=seed)
+    # a drawn p value is at least 1 / patterns: with too few of them, none of many tests could pass the correction
+    most = max(Counter(metric for _, metric in keys).values(), default=0)
+    p_values = randomisation_p_values(pairs, n_permutations=max(n_permutations, 100 * most), seed=seed)
     tests = [
         Test(
             baseline=baseline,

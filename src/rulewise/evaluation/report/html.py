@@ -14,6 +14,7 @@ from rulewise.evaluation.report.canvas import Plot
 from rulewise.evaluation.report.details import MAX_DETAILS, details
 from rulewise.evaluation.report.figures import CellFigures, Figures
 from rulewise.evaluation.report.grouping import cell_label, group_tables, mark_of
+from rulewise.evaluation.report.summary import headlines
 from rulewise.evaluation.report.tables import LEGEND, long_rows, p_text, percent, points, state_text
 from rulewise.evaluation.report.trail import RunView
 from rulewise.extras import require
@@ -59,6 +60,7 @@ def html_report(
         MissingExtraError: If jinja2 is not installed.
     """
     jinja2 = require("jinja2", extra="bench", purpose="A report's page")
+    markup = require("markupsafe", extra="bench", purpose="A report's page").Markup
     cells = [found.cell for found in figures.cells]
     labels = {cell.id: cell_label(cell, cells) for cell in cells}
     data, cut = details(view, breakdowns, labels, texts=texts, limit=limit)
@@ -72,6 +74,7 @@ def html_report(
         level=f"{100 * figures.level:g}",
         legend=LEGEND,
         states=_states(figures),
+        headlines=headlines(figures),
         tables=group_tables(figures) if figures.metrics else [],
         long=_long(figures, labels),
         n_tests=figures.n_tests,
@@ -81,12 +84,12 @@ def html_report(
         breakdown=_breakdown(breakdowns, labels),
         notes=_notes(figures, labels, [*notes, *([cut] if cut else [])]),
         environment=_flat(view.folder.environment()),
-        plots=[(plot.name, plot.title, plot.caption, jinja2.utils.markupsafe.Markup(_svg(plot))) for plot in plots],
+        plots=[(plot.name, plot.title, plot.caption, markup(_svg(plot))) for plot in plots],
         texts=texts,
         has_details=any(cell["rows"] for cell in data["cells"]),
-        data=jinja2.utils.markupsafe.Markup(embedded(data)),
-        script=jinja2.utils.markupsafe.Markup(script),
-        style=jinja2.utils.markupsafe.Markup(style),
+        data=markup(embedded(data)),
+        script=markup(script),
+        style=markup(style),
     )
     return page.encode("utf-8", "replace").decode("utf-8")
 

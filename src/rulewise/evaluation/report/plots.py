@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from rulewise.evaluation.benchmark import WHOLE
 from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.report.baseline import is_vanilla
 from rulewise.evaluation.report.canvas import Plot, drawing, grid, label_text, legend_below, save, style_of
 from rulewise.evaluation.report.curves import Cost, Curve, Size, costs, curves, sizes
 from rulewise.evaluation.report.figures import CellFigures, Figures
@@ -20,7 +21,7 @@ from rulewise.llm.prices import load_prices
 __all__ = ["draw_plots"]
 
 T = TypeVar("T")
-_MAX_ROWS = 24
+_MAX_ROWS, _MAX_LINES, _MAX_POINTS = 24, 8, 32
 _SLUG = re.compile(r"[^a-z0-9.]+")
 _GREY = "#666666"
 _FILLINGS = ("full", "none", "left", "right", "top", "bottom")
@@ -37,17 +38,19 @@ def draw_plots(view: RunView, figures: Figures) -> tuple[list[Plot], list[str]]:
     notes: list[str] = []
     found = _curves(view, figures)
     for members in _split(found, lambda curve: _where(curve.found.cell)):
-        plots.append(_recall_by_k(members, figures.level))
+        plots += [_recall_by_k(part, figures.level, number) for number, part in _by_methods(members)]
     if not found:
         notes.append("no plot of recall by k: no cell that searches was run")
     reranked = [curve for curve in found if curve.before]
     for members in _split(reranked, lambda curve: _where(curve.found.cell)):
-        plots += [_reranking(part, figures.level, number) for number, part in enumerate(_parts(members), start=1)]
+        parts = _parts(members, _MAX_ROWS)
+        plots += [_reranking(part, figures.level, number) for number, part in enumerate(parts, start=1)]
     if not reranked:
         notes.append("no plot of reranking: no cell that reranks was run")
     by_size = sizes(view, figures)
     for arms in _split(by_size, lambda size: (size.cell.set, size.cell.surface, size.metric)):
-        plots.append(_library_size(arms, figures.level))
+        for number, part in enumerate(_parts(arms, _MAX_LINES), start=1):
+            plots.append(_library_size(part, figures.level, number))
     if not by_size:
         notes.append("no plot by size of library: no arm was run on libraries of two sizes (distractors)")
     spent, n_unknown = costs(view, figures, load_prices())
@@ -56,7 +59,8 @@ def draw_plots(view: RunView, figures: Figures) -> tuple[list[Plot], list[str]]:
         notes.append(f"{n_unknown} cells are not in the plot of cost: their model did not count its tokens")
     for dear in _split(spent, lambda cost: (cost.found.cell.set, cost.metric)):
         if any(cost.tokens for cost in dear):
-            plots.append(_cost(dear, figures.level))
+            for number, some in enumerate(_parts(dear, _MAX_POINTS), start=1):
+                plots.append(_cost(some, figures.level, number))
     if not any(cost.tokens for cost in spent):
         notes.append("no plot of cost: no cell has counted tokens")
     return _named_apart(plots), notes
@@ -97,8 +101,19 @@ def _split(items: Sequence[T], key: Callable[[T], Hashable]) -> list[list[T]]:
     return list(by.values())
 
 
-def _parts(items: Sequence[T]) -> list[Sequence[T]]:
-    return [items[start : start + _MAX_ROWS] for start in range(0, len(items), _MAX_ROWS)]
+def _parts(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def _by_methods(members: Sequence[Curve]) -> list[tuple[int, list[Curve]]]:
+    """Curves in parts of few methods, as a legend can hold; vanilla retrieval is in each of them."""
+    cells = [curve.found.cell for curve in members]
+    labels = list(dict.fromkeys(_method_label(cell, cells) for cell in cells if not is_vanilla(cell)))
+    out = []
+    for number, part in enumerate(_parts(labels, _MAX_LINES - 1) or [[]], start=1):
+        kept = [c for c in members if is_vanilla(c.found.cell) or _method_label(c.found.cell, cells) in part]
+        out.append((number, kept))
+    return out
 
 
 def _name(kind: str, *words: object) -> str:
@@ -135,12 +150,12 @@ def _method_label(cell: Cell, among: Sequence[Cell]) -> str:
     return cell_label(replace(cell, model=""), [replace(o, model="") for o in among if o.retriever == cell.retriever])
 
 
-def _recall_by_k(members: Sequence[Curve], level: float) -> Plot:
+def _recall_by_k(members: Sequence[Curve], level: float, number: int) -> Plot:
     cells = [curve.found.cell for curve in members]
     words, text = _place(cells[0])
     panels = _panels(members)
     labels = list(dict.fromkeys(_method_label(cell, cells) for cell in cells))
-    name = _name("recall-by-k", *words)
+    name = _name("recall-by-k", *words, number if number > 1 else "")
     with drawing(name) as make:
         fig, axes = grid(make, len(panels))
         handles: dict[str, Any] = {}
@@ -229,11 +244,12 @@ def _reranking(members: Sequence[Curve], level: float, number: int) -> Plot:
         return save(fig, name=name, title=title, caption=caption)
 
 
-def _library_size(arms: Sequence[Size], level: float) -> Plot:
+def _library_size(arms: Sequence[Size], level: float, number: int) -> Plot:
     cells = [size.cell for size in arms]
     text = f"{cells[0].set}, {cells[0].surface} rules"
     has_seconds = any(len(size.seconds) > 1 for size in arms)
-    name = _name("library-size", cells[0].set, cells[0].surface, arms[0].metric.replace("@", "-at-"))
+    metric = arms[0].metric.replace("@", "-at-")
+    name = _name("library-size", cells[0].set, cells[0].surface, metric, number if number > 1 else "")
     with drawing(name) as make:
         fig, axes = grid(make, 2 if has_seconds else 1, width=3.6, height=3.0)
         handles = []
@@ -273,10 +289,10 @@ def _rules_axis(axis: Any, ticks: Sequence[int]) -> None:
     axis.minorticks_off()
 
 
-def _cost(members: Sequence[Cost], level: float) -> Plot:
+def _cost(members: Sequence[Cost], level: float, number: int) -> Plot:
     cells = [cost.found.cell for cost in members]
     by_usd = any(cost.usd for cost in members)
-    name = _name("cost", cells[0].set, members[0].metric.replace("@", "-at-"))
+    name = _name("cost", cells[0].set, members[0].metric.replace("@", "-at-"), number if number > 1 else "")
     colours = list(dict.fromkeys(_colour_key(cell) for cell in cells))
     methods = list(dict.fromkeys(_method_label(cell, cells) for cell in cells))
     with drawing(name) as make:

@@ -280,6 +280,7 @@ def markdown_report(
     *,
     plots: Sequence[tuple[str, str]] = (),
     notes: Sequence[str] = (),
+    summary: Sequence[str] = (),
 ) -> str:
     """The report in Markdown.
 
@@ -289,6 +290,7 @@ def markdown_report(
         breakdowns: Id of a cell -> classes of its queries.
         plots: (file name relative to the report, caption) of each plot.
         notes: What was left out, a line each.
+        summary: What to say first, a line each.
     """
     plan = view.plan
     cells = [found.cell for found in figures.cells]
@@ -297,7 +299,7 @@ def markdown_report(
     lines += [f"Experiment {_md(plan.name)}: {done} of {len(figures.cells)} cells done.", ""]
     for label, spec in sorted(plan.models.items()):
         lines += [f"Model {_md(label)}: {_md(spec)}.", ""]
-    lines += ["## Tables", ""]
+    lines += [*(f"- {_md(line)}" for line in summary), *([""] if summary else []), "## Tables", ""]
     if not figures.metrics:
         lines += ["No cell was run, so there are no figures.", ""]
     else:

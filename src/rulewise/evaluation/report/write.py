@@ -10,6 +10,7 @@ from rulewise.evaluation.report.figures import build_figures
 from rulewise.evaluation.report.html import html_report
 from rulewise.evaluation.report.latex import latex_report
 from rulewise.evaluation.report.plots import draw_plots
+from rulewise.evaluation.report.summary import headlines
 from rulewise.evaluation.report.tables import figures_csv, markdown_report, queries_csv
 from rulewise.evaluation.report.trail import RunView
 from rulewise.evaluation.run_folder import RunFolder
@@ -65,7 +66,9 @@ def write_report(
     made: dict[Path, bytes] = {}
     if "md" in formats:
         names = [(f"plots/{plot.name}.png", plot.caption) for plot in plots]
-        made[folder / "report.md"] = _bytes(markdown_report(view, figures, breakdowns, plots=names, notes=notes))
+        made[folder / "report.md"] = _bytes(
+            markdown_report(view, figures, breakdowns, plots=names, notes=notes, summary=headlines(figures))
+        )
     if "csv" in formats:
         made[folder / "figures.csv"] = _bytes(figures_csv(figures))
         made[folder / "queries.csv"] = _bytes(queries_csv(view, figures, breakdowns))
