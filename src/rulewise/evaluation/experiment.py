@@ -3,7 +3,7 @@
     name = "my-library"
     title = "Retrieval with and without induced rules"
     metrics = ["recall@1", "recall@5", "mrr", "match_word"]
-    table = ""                          # a table of the SIAR paper whose figures are to be shown beside
+    table = ""                          # tables of the SIAR paper whose figures are to be shown beside: "1" or "1, 4"
 
     [models.small]                      # a label that grids use; it is what reports say
     spec = "ollama:qwen2.5:7b"          # PROVIDER:MODEL
@@ -137,7 +137,7 @@ class Experiment:
     Attributes:
         name: What the experiment is called.
         title: A line for people.
-        table: The SIAR paper's table to compare with; "" for none.
+        table: The SIAR paper's tables to compare with, set apart by commas; "" for none.
         metrics: Names of metrics; see `rulewise.metrics.names`.
         models: Label -> model.
         sets: Name -> where the set comes from, for those that are no RuleBench sets of the data folder.

@@ -75,7 +75,7 @@ class Plan:
     Attributes:
         name: The experiment's name.
         title: A line for people.
-        table: The SIAR paper's table whose figures are shown beside; "" for none.
+        table: The SIAR paper's tables whose figures are shown beside, set apart by commas; "" for none.
         metrics: Names of metrics, see `rulewise.metrics.names`; the first is the one that cells are compared by.
         cells: The cells, in order, each once.
         models: Label -> what the model is, as text ("openai:gpt-4o").

@@ -146,12 +146,13 @@ def build_figures(
     notes: list[str] = []
     if plan.table:
         shown = published or load_published()
-        rows = tuple(shown.rows_of(plan.table))
+        tables = [table.strip() for table in plan.table.split(",")]
+        rows = tuple(row for table in tables for row in shown.rows_of(table))
         sets = {cell.set for cell, _ in view.cells}
         notes = [
-            f"table {plan.table}, {note.kind}: {note.text}"
+            f"table {' and '.join(sorted({*tables} & {*note.tables}))}, {note.kind}: {note.text}"
             for note in shown.notes
-            if plan.table in note.tables and any(row.table == plan.table and row.set in sets for row in note.rows)
+            if any(row.table in tables and row.set in sets for row in note.rows)
         ]
     cells: list[CellFigures] = []
     for cell, status in view.cells:
