@@ -44,7 +44,7 @@ docs: setup
 
 bench: setup
 	$(BIN)/python -m bench
-	@if [ -n "$$RULEWISE_DATA" ]; then $(BIN)/python -m bench.retrieval; fi
+	@if [ -n "$$RULEWISE_DATA" ]; then $(BIN)/python -m bench.retrieval && $(BIN)/python -m bench.experiments; fi
 
 clean:
 	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
