@@ -22,7 +22,6 @@ from rulewise.settings import read_settings
 
 OUT = Path(__file__).parent.parent / "docs" / "benchmarks" / "siar"
 NAMES = ("vanilla", "recorded", "distractors")
-KEPT = ("report.md", "figures.csv")
 
 
 def no_model(spec: object) -> LLM:
@@ -47,8 +46,9 @@ def main() -> None:
             made, out = run / "report", OUT / name
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir(parents=True)
-            for kept in KEPT:
-                shutil.copy(made / kept, out / kept)
+            shutil.copy(made / "figures.csv", out / "figures.csv")
+            # only the vector form of the plots is kept
+            write_text(out / "report.md", (made / "report.md").read_text(encoding="utf-8").replace(".png)", ".svg)"))
             if (made / "plots").is_dir():
                 shutil.copytree(made / "plots", out / "plots", ignore=shutil.ignore_patterns("*.png"))
             lines.append(f"- [{experiment.title}]({name}/report.md), all figures in [CSV]({name}/figures.csv)")
