@@ -121,8 +121,8 @@ def main() -> None:
         f"Written by `python -m bench.retrieval`. {environment()}.\n",
         "recall@1 / 5 / 10 in percent, whole library, the query's `input` as the text. A query has one gold rule.\n",
         "## Without a model\n",
-        'The column "paper" holds published figures (SIAR paper, tables 1 and 4, BM25 rows); it rounds some figures and '
-        "cuts off the third digit of others, where we always round. Its natural row for cail2018 is a known "
+        'The column "paper" holds published figures (SIAR paper, tables 1 and 4, BM25 rows); it rounds some figures '
+        "and cuts off the third digit of others, where we always round. Its natural row for cail2018 is a known "
         "difference: with one token a character we see less at 1 and 5, and the same at 10.\n",
         table(
             ["set", "surface", "retriever", "analyzer", "queries", "ours, measured", "paper, published"],
