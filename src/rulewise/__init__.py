@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 from rulewise._version import __version__
 
 if TYPE_CHECKING:
+    from rulewise.evaluation.benchmark import Benchmark
+    from rulewise.evaluation.evaluate import evaluate
+    from rulewise.evaluation.experiment import load_experiment
     from rulewise.induction.demos import Demonstration, read_demonstrations
     from rulewise.induction.fewshot import FewShotInducer
     from rulewise.llm.base import LLM, Completion, Message, Sampling
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
     from rulewise.types import Answer, Atom, Case, Example, Hit, Query, Rule
 
 _HOMES = {
+    "rulewise.evaluation.benchmark": ("Benchmark",),
+    "rulewise.evaluation.evaluate": ("evaluate",),
+    "rulewise.evaluation.experiment": ("load_experiment",),
     "rulewise.induction.demos": ("Demonstration", "read_demonstrations"),
     "rulewise.induction.fewshot": ("FewShotInducer",),
     "rulewise.llm.base": ("LLM", "Completion", "Message", "Sampling"),
@@ -69,6 +75,7 @@ __all__ = [
     "LLM",
     "Answer",
     "Atom",
+    "Benchmark",
     "CachedLLM",
     "Case",
     "ChainOfThought",
@@ -98,6 +105,8 @@ __all__ = [
     "__version__",
     "build_encoder",
     "build_llm",
+    "evaluate",
+    "load_experiment",
     "parse_rule",
     "read_demonstrations",
     "read_library",
