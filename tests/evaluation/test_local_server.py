@@ -15,9 +15,11 @@ from tests.evaluation.conftest import GRID
 from tests.evaluation.test_runner import bytes_of
 
 KEY = "local-test-key"
-TEXT = GRID[: GRID.rindex("[[grid]]")].replace(
-    '"vanilla", "siar-si", "siar-si+input", "siar-fused", "siar-r3-si"', '"siar-si+input", "siar-r3-si+input"'
-).replace('spec = "ollama:small"', 'spec = "llamacpp-server:small"\nmax_tokens = 12\nconcurrency = 1')
+TEXT = (
+    GRID[: GRID.rindex("[[grid]]")]
+    .replace('"vanilla", "siar-si", "siar-si+input", "siar-fused", "siar-r3-si"', '"siar-si+input", "siar-r3-si+input"')
+    .replace('spec = "ollama:small"', 'spec = "llamacpp-server:small"\nmax_tokens = 12\nconcurrency = 1')
+)
 
 
 @pytest.fixture(scope="module")
