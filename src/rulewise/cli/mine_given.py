@@ -13,7 +13,7 @@ from rulewise.cli.options import ReadOptions, library_options, open_library
 if TYPE_CHECKING:
     from rulewise.corpus.graph import Fact, KnowledgeGraph
 
-__all__ = ["apply", "explain", "open_graph", "redundant", "score"]
+__all__ = ["apply", "explain", "merge", "open_graph", "redundant", "score", "select"]
 
 PATH = click.Path(path_type=Path)
 _SHOWN = 20
@@ -173,6 +173,65 @@ def redundant(rules: Path, out: Path | None, reading: ReadOptions) -> None:
     if out is not None:
         library.removed([one.rule_id for one in found]).save(out)
     note(f"{len(found)} of {len(library)} rules add nothing" + (f"; {out} has the others" if out else ""))
+
+
+@click.command()
+@click.argument("rules", type=PATH)
+@click.option("--out", type=PATH, required=True, help="JSONL file for the rules that are kept.")
+@click.option("--min-confidence", type=click.FloatRange(0, 1), default=0.0, help="Least confidence.")
+@click.option("--min-support", type=click.FloatRange(min=0), default=0.0, help="Least support.")
+@click.option("--max-atoms", type=click.IntRange(min=2), help="Most atoms, head included.")
+@click.option(
+    "--orientation",
+    "orientations",
+    multiple=True,
+    type=click.Choice(["same", "inverse", "parallel", "path", "other"]),
+    help="How the body stands to the head. Repeatable.",
+)
+@click.option("--head", "heads", multiple=True, help="Only rules for this relation. Repeatable.")
+@click.option("--top-per-head", type=click.IntRange(min=1), help="At most so many rules for each head.")
+@library_options
+def select(
+    rules: Path,
+    out: Path,
+    min_confidence: float,
+    min_support: float,
+    max_atoms: int | None,
+    orientations: tuple[Any, ...],
+    heads: tuple[str, ...],
+    top_per_head: int | None,
+    reading: ReadOptions,
+) -> None:
+    """Write the rules of a file that meet every condition."""
+    from rulewise.mining.selection import select_rules
+
+    library = open_library(rules, reading)
+    found = select_rules(
+        library,
+        min_confidence=min_confidence,
+        min_support=min_support,
+        max_atoms=max_atoms,
+        orientations=orientations or None,
+        heads=heads or None,
+        top_per_head=top_per_head,
+    )
+    found.library.save(out)
+    for why, n in found.dropped.items():
+        note(f"left out for {why}: {n}")
+    note(f"{out}: {len(found.library)} of {len(library)} rules")
+
+
+@click.command()
+@click.argument("rules", type=PATH, nargs=-1, required=True)
+@click.option("--out", type=PATH, required=True, help="JSONL file for the rules of all files.")
+@library_options
+def merge(rules: tuple[Path, ...], out: Path, reading: ReadOptions) -> None:
+    """Join rules of several miners or files; of rules that are the same the most confident stays."""
+    from rulewise.mining.selection import merge_rules
+
+    found = merge_rules(open_library(path, reading) for path in rules)
+    found.library.save(out)
+    note(f"{out}: {len(found.library)} rules, {sum(found.dropped.values())} the same as another")
 
 
 def _note_skipped(skipped: dict[str, str]) -> None:
