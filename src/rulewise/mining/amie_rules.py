@@ -79,9 +79,11 @@ def write_rules(
 
     `formal` is the rule in AMIE's notation. An id is "amie-" with the first digits of the SHA-256 of that text, so that
     a rule has one id under all settings. Metrics are `support`, `head_coverage`, `std_confidence`, `pca_confidence`,
-    `body_size`, `pca_body_size` and `confidence`, which is the PCA confidence.
+    `body_size`, `pca_body_size` and `confidence`, which is the PCA confidence; its variable is in the metadata as
+    `functional_variable`.
     """
     rows, n_unwritten = [], 0
+    by_side = tuple({**metadata, "functional_variable": variable} for variable in ("?x", "?y"))
     pca, std = table.pca_confidence.tolist(), table.std_confidence.tolist()
     for at, row in enumerate(zip(*(column.tolist() for column in table), strict=True)):
         head, shape, first, second, own_id, other_id, support, size, pca_size = row
@@ -100,9 +102,17 @@ def write_rules(
             "pca_body_size": float(pca_size),
         }
         place = tuple((a.predicate, a.args) for a in body)
-        rows.append(((atom.predicate, -pca[at], -support, len(body), place, atom.args), body, atom, metrics))
+        rows.append(
+            (
+                (atom.predicate, -pca[at], -support, len(body), place, atom.args),
+                body,
+                atom,
+                metrics,
+                functional_sides[head],
+            )
+        )
     rows.sort(key=lambda row: row[0])
-    texts = [_formal(body, atom) for _, body, atom, _ in rows]
+    texts = [_formal(body, atom) for _, body, atom, *_ in rows]
     digests = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
     digits = 12
     while len({digest[:digits] for digest in digests}) < len(digests):
@@ -116,8 +126,8 @@ def write_rules(
             head=atom,
             metrics=metrics,
             source="amie",
-            metadata=metadata,
+            metadata=by_side[side],
         )
-        for (_, body, atom, metrics), text, digest in zip(rows, texts, digests, strict=True)
+        for (_, body, atom, metrics, side), text, digest in zip(rows, texts, digests, strict=True)
     ]
     return WrittenRules(rules, n_unwritten)
