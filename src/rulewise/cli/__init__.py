@@ -18,9 +18,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bench": ("rulewise.cli.bench:bench", "Run experiments on labelled sets, and report them."),
     "demo": ("rulewise.cli.demo:demo", "Run the main job on the bundled samples, offline."),
     "doctor": ("rulewise.cli.doctor:doctor", "Show extras, models, caches and what is missing."),
+    "graph": ("rulewise.cli.graph:graph", "Count, split and convert knowledge graphs."),
     "index": ("rulewise.cli.index:index", "Build, update or check a saved index of a rule library."),
     "library": ("rulewise.cli.library:library", "Check, convert, compare and count rule libraries."),
     "llm": ("rulewise.cli.llm:llm", "Price tables, caches and batch files of language models."),
+    "mine": ("rulewise.cli.mine:mine", "Mine rules from knowledge graphs, and apply them."),
     "search": ("rulewise.cli.search:search", "Find the rules that apply to queries."),
 }
 """Command -> where it is, and its line in the overview; kept here so that `--help` imports no command."""

@@ -25,9 +25,9 @@ def open_graph(path: Path) -> KnowledgeGraph:
     Raises:
         FileFormatError: If it cannot be read.
     """
-    from rulewise.corpus.readers import read_graph
+    from rulewise.cli.graph import open_graph as read
 
-    return read_graph(path).graph
+    return read([path]).graph
 
 
 def _text(fact: Fact) -> str:
