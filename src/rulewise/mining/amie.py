@@ -272,7 +272,8 @@ class Amie:
             return
         waiting: dict[Future[HeadRules], int] = {}
         left = iter(heads)
-        with ThreadPoolExecutor(self.threads) as pool:
+        pool = ThreadPoolExecutor(self.threads)
+        try:
             while True:
                 for head in itertools.islice(left, 2 * self.threads - len(waiting)):
                     waiting[pool.submit(search_head, engine, index, head, limits, constants)] = head
@@ -280,3 +281,5 @@ class Amie:
                     return
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     yield waiting.pop(future), future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
