@@ -40,7 +40,7 @@ def test_a_small_graph_gives_the_rules_worked_by_hand() -> None:
     graph = KnowledgeGraph.from_columns(
         ["a", "a", "a"], ["meets", "meets", "calls"], ["b", "b", "b"], ["2020-01-01", "2020-01-02", "2020-01-03"]
     )
-    rules = TLogic(method="exhaustive", lengths=[1], min_support=1, min_confidence=0, engine="plain").mine(graph)
+    rules = TLogic(method="exhaustive", lengths=[1], min_support=1, min_confidence=0, engine="readable").mine(graph)
     assert [(r.formal, r.support, r.metrics["body_size"], r.confidence) for r in rules] == [
         ("calls(X0,X1,T1) <- meets(X0,X1,T0)", 2, 2, 1.0),
         ("_calls(X0,X1,T1) <- _meets(X0,X1,T0)", 2, 2, 1.0),
@@ -61,10 +61,10 @@ def test_a_small_graph_gives_the_rules_worked_by_hand() -> None:
 )
 def test_engines_and_threads_give_the_same_library(graph: KnowledgeGraph, settings: dict[str, Any]) -> None:
     settings = {"n_walks": 10, "lengths": (1, 2), "seed": 5, **settings}
-    expected = texts(TLogic(engine="plain", **settings).mine(graph))
+    expected = texts(TLogic(engine="readable", **settings).mine(graph))
     assert expected
-    assert texts(TLogic(engine="numba", **settings).mine(graph)) == expected
-    assert texts(TLogic(engine="numba", threads=3, **settings).mine(graph)) == expected
+    assert texts(TLogic(engine="compiled", **settings).mine(graph)) == expected
+    assert texts(TLogic(engine="compiled", threads=3, **settings).mine(graph)) == expected
 
 
 def test_the_seed_decides_what_is_drawn(graph: KnowledgeGraph) -> None:

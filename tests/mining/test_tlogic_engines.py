@@ -13,7 +13,7 @@ from rulewise.errors import InputError
 from rulewise.extras import is_available
 from rulewise.mining.temporal_engine import CompiledEngine
 from rulewise.mining.temporal_graph import TemporalIndex, index_facts
-from rulewise.mining.temporal_plain import PlainEngine
+from rulewise.mining.temporal_readable import ReadableEngine
 from rulewise.mining.temporal_streams import Stream, stream
 from rulewise.mining.temporal_table import RuleTable, canonical, concatenate, pattern_of, unique_rules
 
@@ -70,7 +70,7 @@ def test_support_and_body_size_of_a_rule_worked_by_hand() -> None:
     # r0 holds from 0 to 1 at times 0, 1 and 3; r1 from 0 to 1 at time 2. Bodies of r0: three. r1 follows those at 0
     # and 1, not the one at 3: support 2. For r1 as body of r0: one body, followed at 3. At the same time is not later.
     index = indexed([(0, 0, 1, 0), (0, 0, 1, 1), (0, 0, 1, 3), (0, 1, 1, 2)])
-    rules = PlainEngine(index).count(table((1, (0,), 4), (0, (1,), 4), (1, (1,), 4)))
+    rules = ReadableEngine(index).count(table((1, (0,), 4), (0, (1,), 4), (1, (1,), 4)))
     assert rules.support.tolist() == [2, 1, 0]
     assert rules.body_size.tolist() == [3, 1, 1]
 
@@ -79,7 +79,7 @@ def test_support_and_body_size_of_a_rule_worked_by_hand() -> None:
 @given(facts=facts_of.map(lambda facts: facts[:9]))
 @pytest.mark.parametrize("length", [1, 2])
 def test_plain_counts_are_those_of_the_definition(facts: list[Fact], length: int) -> None:
-    rules = PlainEngine(indexed(facts)).count(all_rules(length))
+    rules = ReadableEngine(indexed(facts)).count(all_rules(length))
     for row in range(0, len(rules), 7 if length == 2 else 1):
         body = tuple(rules.body[row, :length].tolist())
         expected = oracle(facts, int(rules.head[row]), body, int(rules.pattern[row]))
@@ -92,7 +92,7 @@ def test_plain_counts_are_those_of_the_definition(facts: list[Fact], length: int
 @pytest.mark.parametrize("length", [1, 2])
 def test_engines_count_alike(facts: list[Fact], length: int) -> None:
     index, rules = indexed(facts), all_rules(length)
-    assert rows(CompiledEngine(index).count(rules)) == rows(PlainEngine(index).count(rules))
+    assert rows(CompiledEngine(index).count(rules)) == rows(ReadableEngine(index).count(rules))
 
 
 @needs_numba
@@ -102,7 +102,7 @@ def test_engines_count_length_3_alike_in_every_pattern(facts: list[Fact], head: 
     patterns = sorted({pattern_of(e) for e in itertools.product(range(4), repeat=4)})
     assert len(patterns) == 15
     index, rules = indexed(facts), table(*((head, body, p) for p in patterns))
-    assert rows(CompiledEngine(index).count(rules)) == rows(PlainEngine(index).count(rules))
+    assert rows(CompiledEngine(index).count(rules)) == rows(ReadableEngine(index).count(rules))
 
 
 @needs_numba
@@ -110,7 +110,7 @@ def test_engines_count_length_3_alike_in_every_pattern(facts: list[Fact], head: 
 @given(facts=facts_of, seed=st.integers(-5, 5), exponential=st.booleans())
 @pytest.mark.parametrize("length", [1, 2, 3])
 def test_engines_walk_and_sample_alike(facts: list[Fact], seed: int, exponential: bool, length: int) -> None:
-    compiled, plain = CompiledEngine(indexed(facts)), PlainEngine(indexed(facts))
+    compiled, plain = CompiledEngine(indexed(facts)), ReadableEngine(indexed(facts))
     for head in range(2 * R):
         found = [e.walk(head, length, n_walks=15, is_exponential=exponential, seed=seed) for e in (compiled, plain)]
         assert rows(found[0]) == rows(found[1])
@@ -123,7 +123,7 @@ def test_engines_walk_and_sample_alike(facts: list[Fact], seed: int, exponential
 @given(facts=facts_of, min_support=st.integers(1, 3))
 @pytest.mark.parametrize("length", [1, 2])
 def test_engines_join_alike(facts: list[Fact], min_support: int, length: int) -> None:
-    compiled, plain = CompiledEngine(indexed(facts)), PlainEngine(indexed(facts))
+    compiled, plain = CompiledEngine(indexed(facts)), ReadableEngine(indexed(facts))
     for head in range(2 * R):
         found = [e.join(head, length, min_support=min_support) for e in (compiled, plain)]
         assert rows(found[0]) == rows(found[1])
@@ -132,7 +132,7 @@ def test_engines_join_alike(facts: list[Fact], min_support: int, length: int) ->
 @settings(max_examples=25, deadline=None)
 @given(facts=facts_of)
 def test_walked_rules_have_support(facts: list[Fact]) -> None:
-    engine = PlainEngine(indexed(facts))
+    engine = ReadableEngine(indexed(facts))
     for head, length in itertools.product(range(2 * R), (1, 2, 3)):
         found = engine.count(engine.walk(head, length, n_walks=10, is_exponential=True, seed=1))
         assert (found.support >= 1).all()
@@ -142,16 +142,16 @@ def test_walks_do_not_go_straight_back_at_the_same_time() -> None:
     # The head 0 -r0-> 1 at time 2 has one way of length 2 back to 0: by way of 2, since 1 -> 0 -> ... -> 0 would have
     # to go over r1 and its inverse at time 1, and there is no loop at 0.
     index = indexed([(0, 0, 1, 2), (1, 1, 2, 1), (2, 1, 0, 1)])
-    found = PlainEngine(index).walk(0, 2, n_walks=30, is_exponential=True, seed=0)
+    found = ReadableEngine(index).walk(0, 2, n_walks=30, is_exponential=True, seed=0)
     assert found.body[:, :2].tolist() == [[3, 3]]
     index = indexed([(0, 0, 0, 2), (0, 1, 1, 1)])
-    assert len(PlainEngine(index).walk(0, 2, n_walks=30, is_exponential=True, seed=0)) == 0
+    assert len(ReadableEngine(index).walk(0, 2, n_walks=30, is_exponential=True, seed=0)) == 0
 
 
 def test_far_steps_are_drawn_evenly_when_every_weight_is_nought() -> None:
     columns = np.array([[0, 0, 1, 2000], [0, 0, 1, 1], [0, 1, 1, 2]]).T
     index = index_facts(*columns, n_entities=2, n_relations=2, n_times=2001)
-    for engine in (PlainEngine, *((CompiledEngine,) if is_available("numba") else ())):
+    for engine in (ReadableEngine, *((CompiledEngine,) if is_available("numba") else ())):
         found = engine(index).walk(0, 1, n_walks=60, is_exponential=True, seed=3)
         assert {0, 1} == set(found.body[:, 0].tolist())
 

@@ -1,4 +1,4 @@
-"""Compiled counting: exact support and body size of given rules; `temporal_plain.count_exactly` is the plain form.
+"""Compiled counting: exact support and body size of given rules; `ReadableEngine.count` is the readable form.
 
 A rule with a constrained pattern counts the bodies whose entities are equal in exactly its way, any other rule all
 bodies. Nothing is enumerated that can be counted by a search in sorted keys.

@@ -40,15 +40,15 @@ class CompiledEngine:
         MissingExtraError: If numba is not installed.
     """
 
-    name = "numba"
+    name = "compiled"
 
     def __init__(self, index: TemporalIndex) -> None:
-        require("numba", extra="mine", purpose="The engine 'numba'")
+        require("numba", extra="mine", purpose="The compiled engine")
         self.index = index
         self._sizes: dict[int, NDArray[np.int64]] = {}
 
     def walk(self, head: int, length: int, *, n_walks: int, is_exponential: bool, seed: int) -> RuleTable:
-        """The distinct rules of a head's closed walks, not yet counted; see `temporal_plain.sample_walks`."""
+        """The distinct rules of a head's closed walks, not yet counted; see `ReadableEngine.walk`."""
         from rulewise.mining.temporal_walk_kernels import sample_walks
 
         g = self.index
@@ -83,7 +83,7 @@ class CompiledEngine:
         return rules.counted(counts[:, 0].copy(), counts[:, 1].copy())
 
     def estimate(self, rules: RuleTable, *, n_samples: int, seed: int) -> RuleTable:
-        """The rules with support and body size among sampled bodies; see `temporal_plain.count_sampled`."""
+        """The rules with support and body size among sampled bodies; see `ReadableEngine.estimate`."""
         from rulewise.mining.temporal_sample_kernels import sample_rule
 
         g = self.index

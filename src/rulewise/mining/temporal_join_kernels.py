@@ -1,6 +1,6 @@
 """Compiled joins: the support of every rule of length 1 or 2 with one head, and the body size of every chain of two.
 
-`rulewise.mining.temporal_plain` says the same in plain Python. Counters have a place for each body, so that one pass
+`rulewise.mining.temporal_readable` says the same in plain Python. Counters have a place for each body, so that one pass
 over the graph serves all bodies: (2 * relations) squared places for length 2.
 """
 

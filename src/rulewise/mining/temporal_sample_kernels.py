@@ -1,4 +1,4 @@
-"""Compiled estimation of confidence from sampled bodies; `temporal_plain.count_sampled` says the same plainly."""
+"""Compiled estimation of confidence from sampled bodies; `ReadableEngine.estimate` says the same."""
 
 from __future__ import annotations
 

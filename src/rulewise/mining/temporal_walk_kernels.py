@@ -1,4 +1,4 @@
-"""Compiled temporal random walks; `rulewise.mining.temporal_plain.sample_walks` says the same in plain Python."""
+"""Compiled temporal random walks; `ReadableEngine.walk` says the same."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, Protocol, get_args
 import numpy as np
 
 from rulewise.errors import InputError
-from rulewise.extras import is_available
+from rulewise.extras import is_available, require
 from rulewise.mining.temporal_graph import TemporalGraph, TemporalIndex, index_graph
 from rulewise.mining.temporal_rules import sorted_table, write_rules
 from rulewise.mining.temporal_table import MAX_LENGTH, RuleTable, concatenate
@@ -32,6 +32,7 @@ __all__ = [
     "TLogicReport",
     "TemporalEngine",
     "Transition",
+    "chosen_engine",
     "open_engine",
 ]
 
@@ -44,8 +45,8 @@ Transition = Literal["exponential", "uniform"]
 Confidence = Literal["exact", "sampled"]
 """Count all bodies, or the distinct ones among sampled bodies, as the paper's program does."""
 
-EngineName = Literal["numba", "plain"]
-"""Compiled, or readable and slow; both give the same rules."""
+EngineName = Literal["auto", "compiled", "readable"]
+"""Compiled by numba, or readable and slow; both give the same. "auto" is compiled if numba is installed."""
 
 
 class TemporalEngine(Protocol):
@@ -69,24 +70,32 @@ class TemporalEngine(Protocol):
         """Count what all heads share."""
 
 
-def open_engine(index: TemporalIndex, engine: EngineName | None = None) -> TemporalEngine:
-    """The engine of this name over an index; None is numba if it is installed, else plain.
+def chosen_engine(engine: EngineName) -> Literal["compiled", "readable"]:
+    """The engine that a name stands for.
 
     Raises:
         InputError: If there is no such engine.
-        MissingExtraError: If numba is asked for and not installed.
+        MissingExtraError: If the compiled engine is asked for and numba is not installed.
     """
-    if engine is None:
-        engine = "numba" if is_available("numba") else "plain"
-    if engine == "numba":
+    if engine == "auto":
+        return "compiled" if is_available("numba") else "readable"
+    if engine == "compiled":
+        require("numba", extra="mine", purpose="The compiled engine")
+        return engine
+    if engine == "readable":
+        return engine
+    raise InputError(f"Unknown engine {engine!r}. Expected one of: {', '.join(get_args(EngineName))}.")
+
+
+def open_engine(index: TemporalIndex, engine: EngineName = "auto") -> TemporalEngine:
+    """The engine of this name over an index; raises as `chosen_engine` does."""
+    if chosen_engine(engine) == "compiled":
         from rulewise.mining.temporal_engine import CompiledEngine
 
         return CompiledEngine(index)
-    if engine == "plain":
-        from rulewise.mining.temporal_plain import PlainEngine
+    from rulewise.mining.temporal_readable import ReadableEngine
 
-        return PlainEngine(index)
-    raise InputError(f"Unknown engine {engine!r}. Expected one of: {', '.join(get_args(EngineName))}.")
+    return ReadableEngine(index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +180,7 @@ class TLogic:
         min_confidence: Rules below it are left out; None is 0 for walks and 0.1 for exhaustive.
         seed: Of all draws. The result depends on the seed, the settings and the graph, not on `threads`.
         threads: Relations worked on at once.
-        engine: "numba", "plain", or None for numba if it is installed and plain otherwise.
+        engine: "compiled", "readable", or "auto" for compiled if numba is installed and readable otherwise.
 
     Raises:
         InputError: If a setting is not one of those named, or out of its range.
@@ -190,13 +199,13 @@ class TLogic:
         min_confidence: float | None = None,
         seed: int = 0,
         threads: int = 1,
-        engine: EngineName | None = None,
+        engine: EngineName = "auto",
     ) -> None:
         for name, value, known in (
             ("method", method, get_args(Method)),
             ("transition", transition, get_args(Transition)),
             ("confidence", confidence, get_args(Confidence)),
-            ("engine", engine, (None, *get_args(EngineName))),
+            ("engine", engine, get_args(EngineName)),
         ):
             if value not in known:
                 raise InputError(f"Unknown {name} {value!r}. Expected one of: {', '.join(map(str, known))}.")
@@ -242,7 +251,7 @@ class TLogic:
 
         Raises:
             InputError: If the graph has no times, or is too large.
-            MissingExtraError: If the engine is numba and numba is not installed.
+            MissingExtraError: If the engine is compiled and numba is not installed.
         """
         return self.run(graph).library
 

@@ -25,7 +25,7 @@ from rulewise.mining.temporal_table import (
     unique_rules,
 )
 
-__all__ = ["PlainEngine"]
+__all__ = ["ReadableEngine"]
 
 Edge = tuple[int, int, int, int]
 """Time, signed relation, object, subject."""
@@ -42,14 +42,14 @@ def _choose(edges: Sequence[Edge], now: int, decay: Sequence[float], share: floa
     return edges[next((i for i in heavy if reached[i] > goal), heavy[-1])]
 
 
-class PlainEngine:
+class ReadableEngine:
     """Counts over one index by going through edges one by one.
 
     Args:
         index: The facts.
     """
 
-    name = "plain"
+    name = "readable"
 
     def __init__(self, index: TemporalIndex) -> None:
         self.index = index
