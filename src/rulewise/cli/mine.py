@@ -11,11 +11,14 @@ __all__ = ["SUBCOMMANDS", "mine"]
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "amie": ("rulewise.cli.mine_amie:amie", "Mine rules of a static graph, exhaustively."),
     "apply": ("rulewise.cli.mine_given:apply", "Write the facts that rules give in a graph."),
+    "evaluate": ("rulewise.cli.mine_tlogic:evaluate", "Rank the links of a temporal graph that rules predict."),
     "explain": ("rulewise.cli.mine_given:explain", "Show a rule's groundings and predictions in a graph."),
     "merge": ("rulewise.cli.mine_given:merge", "Join rules of several miners or files."),
+    "predict": ("rulewise.cli.mine_tlogic:predict", "Say what rules predict of a temporal graph, and why."),
     "redundant": ("rulewise.cli.mine_given:redundant", "List rules that add nothing."),
     "score": ("rulewise.cli.mine_given:score", "Measure rules on a graph, such as another one."),
     "select": ("rulewise.cli.mine_given:select", "Write the rules that meet conditions."),
+    "tlogic": ("rulewise.cli.mine_tlogic:tlogic", "Mine rules of a temporal graph, by walks or exhaustively."),
 }
 """Command -> where it is, and its line in the overview; kept here so that `--help` imports no command."""
 
