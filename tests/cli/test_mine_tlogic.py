@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from rulewise.cli.console import INTERRUPTED
 from rulewise.cli.mine import mine
+from rulewise.cli.mine_tlogic import finish_tlogic
+from rulewise.corpus.readers import read_graph
 from rulewise.mining.tlogic import TLogic
 from rulewise.rules.library import RuleLibrary
 
@@ -70,21 +73,20 @@ def test_rules_can_be_written_in_the_notation_of_tlogic(train: Path, tmp_path: P
 
 
 def test_an_interrupted_run_leaves_a_whole_file_and_says_so(
-    train: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    real = TLogic._task
-
-    def task(self: TLogic, engine, head: int, length: int):
-        if (head, length) == (2, 1):
+    def stop(done: int, total: int) -> None:
+        if done == 6:
             raise KeyboardInterrupt
-        return real(self, engine, head, length)
 
-    monkeypatch.setattr(TLogic, "_task", task)
+    miner = TLogic(n_walks=20, engine="readable")
+    mined = miner.run(read_graph(train).graph, on_done=stop, keep_partial=True)
     out = tmp_path / "rules.jsonl"
-    done = invoke("tlogic", train, "--out", out, "--engine", "readable", "--n-walks", 20)
-    assert done.exit_code == 130
-    assert "the rules of 6 of 12" in done.stderr
-    assert len(RuleLibrary.load(out)) > 0
+    assert finish_tlogic(mined, out, target=None, as_json=False) == INTERRUPTED
+    assert {rule.metadata["partial"] for rule in RuleLibrary.load(out)} == {"6 of 12 tasks"}
+    shown = capsys.readouterr()
+    assert "INCOMPLETE: 6 of 12" in shown.out
+    assert "the rules of 6 of 12" in shown.err
 
 
 @pytest.mark.parametrize("lengths", ["one", "1;2", "4"])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rulewise.mining.temporal_apply import LinkPredictor
     from rulewise.mining.tlogic import Mined
 
-__all__ = ["evaluate", "predict", "tlogic"]
+__all__ = ["evaluate", "finish_tlogic", "predict", "tlogic"]
 
 PATH = click.Path(path_type=Path)
 ENGINES = click.Choice(["auto", "compiled", "readable"])
@@ -121,14 +121,15 @@ def tlogic(
     facts = open_graph([graph], columns=columns, header=header, strict=strict).graph
     with _bar("tasks mined") as on_done:
         mined = miner.run(facts, on_done=on_done, keep_partial=True)
-    write_mined(mined.library, out, target)
-    ctx.exit(_finish(mined, out, as_json=as_json))
+    ctx.exit(finish_tlogic(mined, out, target=target, as_json=as_json))
 
 
-def _finish(mined: Mined, out: Path, *, as_json: bool) -> int:
+def finish_tlogic(mined: Mined, out: Path, *, target: str | None, as_json: bool) -> int:
+    """Write what was mined, say what it is, and give the exit code: 130 if the run was interrupted."""
     from dataclasses import asdict
 
     report = mined.report
+    write_mined(mined.library, out, target)
     if as_json:
         emit({"file": str(out), "written": len(mined.library), "is_complete": report.is_complete, **asdict(report)})
     else:

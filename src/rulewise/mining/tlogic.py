@@ -267,11 +267,13 @@ class TLogic:
         Args:
             graph: A graph with times.
             on_done: Called after each task with the number of finished tasks and of all.
-            keep_partial: On KeyboardInterrupt, return the rules of the finished tasks; the report says so.
+            keep_partial: On KeyboardInterrupt, return the rules of the finished tasks; the report and the rules'
+                metadata say so.
         """
         table, report = self.run_table(index_graph(graph), on_done=on_done, keep_partial=keep_partial)
         table = sorted_table(table, graph.relation_names)
-        rules = write_rules(table, graph.relation_names, metadata=self.settings)
+        partial = {} if report.is_complete else {"partial": f"{report.n_done} of {report.n_tasks} tasks"}
+        rules = write_rules(table, graph.relation_names, metadata={**self.settings, **partial})
         return Mined(RuleLibrary(rules, name="tlogic"), report)
 
     def run_table(
