@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rulewise.corpus.graph import Fact, KnowledgeGraph, time_key
+from rulewise.corpus.graph import Fact, KnowledgeGraph, _first_occurrences, time_key
 from rulewise.errors import InputError, UnknownNameError
 
 
@@ -82,3 +82,15 @@ def test_the_fingerprint_tells_graphs_apart():
 def test_a_graph_may_be_empty():
     graph = KnowledgeGraph.from_columns([], [], [])
     assert (graph.n_facts, graph.n_entities, list(graph.facts())) == (0, 0, [])
+
+
+def test_rows_that_do_not_fit_one_number_are_compared_column_by_column():
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 3, 200).astype(np.int32) for _ in range(3)]
+    packed = _first_occurrences(columns, [3, 3, 3])
+    wide = _first_occurrences(columns, [1 << 40, 1 << 40, 3])
+    assert packed is not None
+    assert wide is not None
+    assert packed.tolist() == wide.tolist()
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    assert packed.tolist() == [at for at, row in enumerate(rows) if row not in rows[:at]]

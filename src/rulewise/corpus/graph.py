@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -101,11 +102,12 @@ class KnowledgeGraph:
         ):
             if len(set(named)) != len(named):
                 raise InputError(f"{name}: two ids of an {what} have one name.")
-        kept = _first_occurrences([column.astype(np.int64) for column in columns])
-        self.n_duplicates = int(subjects.size - kept.size)
+        sizes = [len(entity_names), len(relation_names), len(entity_names), len(time_names)]
+        kept = _first_occurrences(columns, sizes[: len(columns)])
+        self.n_duplicates = 0 if kept is None else int(subjects.size - kept.size)
 
         def take(column: Ids) -> Ids:
-            return (column[kept] if self.n_duplicates else column).astype(np.int32)
+            return (column if kept is None else column[kept]).astype(np.int32)
 
         self.subjects, self.relations, self.objects = take(subjects), take(relations), take(objects)
         self.times: Ids | None = None if times is None else take(times)
@@ -243,17 +245,31 @@ class KnowledgeGraph:
         return (self.fact(position) for position in range(self.n_facts))
 
 
-def _first_occurrences(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Positions of the rows that are not the same as an earlier one, in order."""
-    if not columns[0].size:
-        return np.zeros(0, dtype=np.int64)
-    order = np.lexsort(tuple(reversed(columns)))  # stable: equal rows stay in order
-    fresh = np.zeros(order.size, dtype=np.bool_)
-    fresh[0] = True
-    for column in columns:
-        sorted_column = column[order]
-        fresh[1:] |= sorted_column[1:] != sorted_column[:-1]
-    return np.sort(order[fresh])
+def _first_occurrences(columns: Sequence[Ids], sizes: Sequence[int]) -> NDArray[np.int64] | None:
+    """Positions of the rows that are not the same as an earlier one, in order; None if no row is.
+
+    Rows are packed into one number each where they fit, which takes a third of the memory of sorting by columns.
+    """
+    n = columns[0].size
+    if not n:
+        return None
+    if math.prod(max(1, size) for size in sizes) < 1 << 63:
+        keys = np.zeros(n, dtype=np.int64)
+        for column, size in zip(columns, sizes, strict=True):
+            keys *= max(1, size)
+            keys += column
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        fresh = np.ones(n, dtype=np.bool_)
+        np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
+    else:
+        order = np.lexsort(tuple(reversed(columns)))  # stable: equal rows stay in order
+        fresh = np.zeros(n, dtype=np.bool_)
+        fresh[0] = True
+        for column in columns:
+            ordered = column[order]
+            fresh[1:] |= ordered[1:] != ordered[:-1]
+    return None if fresh.all() else np.sort(order[fresh])
 
 
 def _near(name: str, names: Sequence[str]) -> list[str]:
