@@ -177,3 +177,9 @@ def test_all_rules_of_length_1_of_icews14_are_found() -> None:
     rules = TLogic(method="exhaustive", lengths=[1], min_support=1, min_confidence=0).mine(graph)
     assert len(rules) == 37_136
     assert sum((r.confidence or 0) >= 0.1 and (r.support or 0) >= 10 for r in rules) == 3_490
+
+
+def test_facts_that_are_given_twice_are_counted() -> None:
+    graph = KnowledgeGraph.from_columns(["a"] * 3, ["r"] * 3, ["b"] * 3, ["1", "2", "1"])
+    report = TLogic(lengths=[1]).run(graph).report
+    assert (report.n_facts, report.n_repeated) == (2, 1)

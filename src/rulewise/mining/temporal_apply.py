@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rulewise.corpus.graph import KnowledgeGraph
 from rulewise.errors import InputError
-from rulewise.mining.temporal_graph import TemporalGraph, TemporalIndex, index_graph
+from rulewise.mining.temporal_graph import TemporalIndex, index_graph
 from rulewise.mining.temporal_rules import read_rules
 from rulewise.mining.temporal_table import RuleTable
 from rulewise.mining.tlogic import EngineName, chosen_engine
@@ -149,9 +150,9 @@ class LinkPredictor:
     def __init__(
         self,
         rules: Iterable[Rule],
-        facts: TemporalGraph,
+        facts: KnowledgeGraph,
         *,
-        training: TemporalGraph | None = None,
+        training: KnowledgeGraph | None = None,
         scoring: Scoring | None = None,
         engine: EngineName = "auto",
         threads: int = 1,

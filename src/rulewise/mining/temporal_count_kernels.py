@@ -14,6 +14,9 @@ from rulewise.mining.temporal_jit import growing, jit, lower
 
 __all__ = ["count_rule"]
 
+ROOM = 1 << 22
+"""Chains of two edges that are kept at once: 32 MB."""
+
 
 @jit
 def _linked(pair_key: Any, start: int, stop: int, a: int, b: int, low: int, high: int, n: int, n_times: int) -> int:
@@ -111,18 +114,37 @@ def _size_three_free(
 
 
 @jit
+def _closed(
+    room: Any, filled: int, begin: int, after: int, back: int, relation_start: Any, object_: Any, time: Any,
+    subject_key: Any, group_pair: Any, group_last: Any, n: int, n_times: int,
+) -> int:  # fmt: skip
+    """Chains that a third edge closes; `back` is its inverse, room[:filled] holds (entity, time) after the second."""
+    start, stop = relation_start[back], relation_start[back + 1]
+    support = 0
+    room[:filled].sort()
+    for g in range(begin, after):
+        x3 = group_pair[g] % n
+        third = lower(subject_key, start, stop, x3 * n_times)
+        for f in range(third, lower(subject_key, third, stop, x3 * n_times + group_last[g])):
+            key = np.int64(object_[f]) * n_times
+            at = lower(room, 0, filled, key)
+            support += lower(room, at, filled, key + time[f] + 1) - at
+    return support
+
+
+@jit
 def _support_three_free(
     head: int, b0: int, b1: int, b2: int, n_relations: int, relation_start: Any, object_: Any, time: Any,
     subject_key: Any, group_start: Any, group_pair: Any, group_last: Any, n: int, n_times: int, room: Any,
 ) -> tuple[int, Any]:  # fmt: skip
     """Supported chains, subject by subject: first two edges forward, the third back from each object of the head.
 
-    `room` keeps the (third entity, time) keys of the first two edges; it is returned, since it may have grown.
+    `room` keeps the (third entity, time) keys of the first two edges; it is returned, since it may have grown. A
+    subject with more chains than ROOM is worked on in parts, which bounds the memory.
     """
     back = b2 - n_relations if b2 >= n_relations else b2 + n_relations
     start0, stop0 = relation_start[b0], relation_start[b0 + 1]
     start1, stop1 = relation_start[b1], relation_start[b1 + 1]
-    start2, stop2 = relation_start[back], relation_start[back + 1]
     support = 0
     begin, end = group_start[head], group_start[head + 1]
     while begin < end:
@@ -137,19 +159,17 @@ def _support_three_free(
             x1 = np.int64(object_[e])
             second = lower(subject_key, start1, stop1, x1 * n_times + time[e])
             until = lower(subject_key, second, stop1, x1 * n_times + last)
+            if filled > 0 and filled + until - second > ROOM:
+                support += _closed(room, filled, begin, after, back, relation_start, object_, time, subject_key,
+                                   group_pair, group_last, n, n_times)  # fmt: skip
+                filled = 0
             room = growing(room, filled + until - second)
             for f in range(second, until):
                 room[filled] = np.int64(object_[f]) * n_times + time[f]
                 filled += 1
         if filled:
-            room[:filled].sort()
-            for g in range(begin, after):
-                x3 = group_pair[g] % n
-                third = lower(subject_key, start2, stop2, x3 * n_times)
-                for f in range(third, lower(subject_key, third, stop2, x3 * n_times + group_last[g])):
-                    key = np.int64(object_[f]) * n_times
-                    at = lower(room, 0, filled, key)
-                    support += lower(room, at, filled, key + time[f] + 1) - at
+            support += _closed(room, filled, begin, after, back, relation_start, object_, time, subject_key,
+                               group_pair, group_last, n, n_times)  # fmt: skip
         begin = after
     return support, room
 

@@ -6,51 +6,18 @@ the edge (o, r + n_relations, s, t). Times are dense ids in time order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rulewise.corpus.graph import KnowledgeGraph
 from rulewise.errors import InputError
 
-__all__ = ["TemporalGraph", "TemporalIndex", "index_facts", "index_graph"]
+__all__ = ["TemporalIndex", "index_facts", "index_graph"]
 
 Ints = NDArray[np.int32]
 Keys = NDArray[np.int64]
-
-
-class TemporalGraph(Protocol):
-    """What temporal mining needs of a graph: facts as int32 columns, `times` None for a graph without times."""
-
-    @property
-    def subjects(self) -> Any:
-        """Entity ids, one a fact."""
-
-    @property
-    def relations(self) -> Any:
-        """Relation ids, one a fact."""
-
-    @property
-    def objects(self) -> Any:
-        """Entity ids, one a fact."""
-
-    @property
-    def times(self) -> Any:
-        """Time ids, dense and in time order, one a fact; None or empty if the graph has no times."""
-
-    @property
-    def entity_names(self) -> Sequence[str]:
-        """The name of each entity."""
-
-    @property
-    def relation_names(self) -> Sequence[str]:
-        """The name of each relation."""
-
-    @property
-    def time_names(self) -> Sequence[str]:
-        """The name of each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,23 +72,22 @@ class TemporalIndex:
         return int(self.relation_start[relation + 1] - self.relation_start[relation])
 
 
-def index_graph(graph: TemporalGraph) -> TemporalIndex:
+def index_graph(graph: KnowledgeGraph) -> TemporalIndex:
     """The index of a graph's facts.
 
     Raises:
         InputError: If the graph has no times, or is too large for keys of 63 bits.
     """
-    times = graph.times
-    if times is None or (len(times) == 0 and len(graph.subjects) > 0):
+    if graph.times is None:
         raise InputError(
-            "The graph has no times, and temporal rules need them. Give each fact a time as its fourth column, or mine "
-            "static rules."
+            f"{graph.name} has no times, and temporal rules need them. Give each fact a time as its fourth column, or "
+            "mine static rules."
         )
     return index_facts(
         graph.subjects,
         graph.relations,
         graph.objects,
-        times,
+        graph.times,
         n_entities=len(graph.entity_names),
         n_relations=len(graph.relation_names),
         n_times=len(graph.time_names),

@@ -11,14 +11,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
+from rulewise.corpus.graph import KnowledgeGraph
 from rulewise.errors import InputError
 from rulewise.extras import is_available, require
-from rulewise.mining.temporal_graph import TemporalGraph, TemporalIndex, index_graph
+from rulewise.mining.temporal_graph import TemporalIndex, index_graph
 from rulewise.mining.temporal_rules import sorted_table, write_rules
 from rulewise.mining.temporal_table import MAX_LENGTH, RuleTable, concatenate
 from rulewise.rules.library import RuleLibrary
@@ -246,7 +247,7 @@ class TLogic:
             "min_confidence": str(self.min_confidence),
         }
 
-    def mine(self, graph: TemporalGraph) -> RuleLibrary:
+    def mine(self, graph: KnowledgeGraph) -> RuleLibrary:
         """The rules of a graph by head, confidence down, support down, length and body; see `run` for the report.
 
         Raises:
@@ -257,7 +258,7 @@ class TLogic:
 
     def run(
         self,
-        graph: TemporalGraph,
+        graph: KnowledgeGraph,
         *,
         on_done: Callable[[int, int], None] | None = None,
         keep_partial: bool = False,
@@ -271,6 +272,7 @@ class TLogic:
                 metadata say so.
         """
         table, report = self.run_table(index_graph(graph), on_done=on_done, keep_partial=keep_partial)
+        report = replace(report, n_repeated=graph.n_duplicates)
         table = sorted_table(table, graph.relation_names)
         partial = {} if report.is_complete else {"partial": f"{report.n_done} of {report.n_tasks} tasks"}
         rules = write_rules(table, graph.relation_names, metadata={**self.settings, **partial})
