@@ -57,6 +57,7 @@ class ReadableEngine:
         self._by_node: dict[int, list[Edge]] = defaultdict(list)
         self._by_both: dict[tuple[int, int], list[Edge]] = defaultdict(list)
         self._last: dict[tuple[int, int, int], int] = {}
+        self._sizes: dict[int, Counter[tuple[int, ...]]] = {}
         relations = np.repeat(np.arange(2 * index.n_relations), np.diff(index.relation_start)).tolist()
         for r, s, o, t in zip(
             relations, index.subject.tolist(), index.object.tolist(), index.time.tolist(), strict=True
@@ -164,21 +165,32 @@ class ReadableEngine:
         return chain
 
     def prepare(self, length: int) -> None:
-        """Nothing is shared between heads."""
+        """Count the bodies of this length, for all heads."""
+        if length not in self._sizes:
+            chains = (chain for edges in self._by_node.values() for chain in self._chains(edges, length))
+            self._sizes[length] = Counter(tuple(edge[1] for edge in chain) for chain in chains)
+
+    def _chains(self, start: Sequence[Edge], length: int) -> Iterator[tuple[Edge, ...]]:
+        """All chains of so many edges of any relations, times not falling, whose first is one of `start`."""
+        for edge in start:
+            if length == 1:
+                yield (edge,)
+                continue
+            later = [e for e in self._by_node[edge[2]] if e[0] >= edge[0]]
+            for rest in self._chains(later, length - 1):
+                yield (edge, *rest)
 
     def join(self, head: int, length: int, *, min_support: int) -> RuleTable:
         """All rules of a head with free variables, a length of 1 or 2 and at least this support, counted exactly."""
+        self.prepare(length)
         supports: Counter[tuple[int, ...]] = Counter()
-        sizes: Counter[tuple[int, ...]] = Counter()
-        n_signed = 2 * self.index.n_relations
-        for body in itertools.product(range(n_signed), repeat=length):
-            for chain in self._bodies(body):
-                sizes[body] += 1
-                supports[body] += self._is_followed(head, chain)
+        for subject in {edge[3] for edge in self._by_relation[head]}:
+            for chain in self._chains(self._by_node[subject], length):
+                supports[tuple(edge[1] for edge in chain)] += self._is_followed(head, chain)
         found = sorted(body for body, n in supports.items() if n >= min_support)
         rows = [[head, free_pattern(length), *body, *[-1] * (MAX_LENGTH - length)] for body in found]
         table = unique_rules(np.array(rows, dtype=np.int32).reshape(-1, 2 + MAX_LENGTH), length=length)
         return table.counted(
             np.array([supports[body] for body in found], dtype=np.int64),
-            np.array([sizes[body] for body in found], dtype=np.int64),
+            np.array([self._sizes[length][body] for body in found], dtype=np.int64),
         )
