@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulewise.errors import FileFormatError, InputError
@@ -186,6 +186,7 @@ def test_runs_that_cannot_be_written_are_refused(tmp_path: Path, ranking, tag, m
 IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 
 
+@settings(deadline=None)
 @given(ids=st.lists(IDS, unique=True, max_size=6), scores=st.lists(st.floats(-1e30, 1e30), min_size=6, max_size=6))
 def test_any_ids_come_back_in_our_order_with_strictly_decreasing_scores(tmp_path_factory, ids, scores) -> None:
     path = tmp_path_factory.getbasetemp() / "run"
