@@ -4,6 +4,7 @@
     |-- InputError (ValueError)           a value, file or argument the user gave is wrong
     |   |-- RuleSyntaxError               a rule text does not follow its notation
     |   |-- FileFormatError               a file cannot be read as what it should be
+    |   |-- NotAtHandError                what one part of a run needs is not there; the other parts can go on
     |   |-- StaleIndexError               a saved index does not fit the items or settings it is used with
     |   `-- UnknownNameError (LookupError)   a name that no registry knows
     |-- MissingExtraError (ImportError)   an optional dependency is not installed
@@ -21,6 +22,7 @@ __all__ = [
     "InputError",
     "LLMError",
     "MissingExtraError",
+    "NotAtHandError",
     "RuleSyntaxError",
     "RulewiseError",
     "StaleIndexError",
@@ -64,6 +66,10 @@ class RuleSyntaxError(InputError):
 
 class FileFormatError(InputError):
     """A file cannot be read as what it should be."""
+
+
+class NotAtHandError(InputError):
+    """What one part of a run needs is not there, such as formal texts of rules; the other parts can go on."""
 
 
 class StaleIndexError(InputError):

@@ -37,7 +37,7 @@ INDUCED = {
 }
 GRID = """
 name = "toy"
-metrics = ["recall@1", "recall@5", "mrr", "match", "match_word"]
+metrics = ["recall@1", "recall@3", "mrr", "match", "match_word"]
 
 [models.small]
 spec = "ollama:small"

@@ -60,7 +60,7 @@ def test_scores_of_plain_retrieval_are_as_worked_out_by_hand(run):
     scores = {row["query_id"]: row for row in folder.scores(cell)}
     assert [scores[q]["recall@1"] for q in ("q1", "q2", "q4", "q5")] == [1.0, 1.0, 1.0, 0.0]
     assert scores["q5"]["mrr"] == 0.0
-    assert "queries without any hit, which count as 0: 1" in folder.status(cell).notes
+    assert "queries without any hit, which count as 0: 1 (q5)" in folder.status(cell).notes
 
 
 def test_searching_with_induced_rules_finds_what_the_query_alone_does_not(run):
@@ -146,8 +146,12 @@ def test_calls_that_fail_are_counted_by_reason_and_tried_again_by_the_next_run(r
 
     first = run(ScriptedLLM(reply))
     folder, cell = cell_of(first, method="SIAR (w/ SI)")
-    assert first.is_complete
-    assert folder.status(cell).failures == {"induce: HTTP 500": 1}
+    status = folder.status(cell)
+    assert not first.is_complete
+    assert (status.state, status.n_done, status.n_failed) == ("incomplete", 5, 1)
+    assert status.reason.startswith("calls failed for 1 of 5 queries, which have no scores: induce: HTTP 500 (1)")
+    assert status.failures == {"induce: HTTP 500": 1}
+    assert [len(row) > 1 for row in folder.scores(cell)] == [True, False, True, True, True]
     assert first.failures["induce: HTTP 500"] == 6  # one query in each of six cells that induce
     second = run()
     assert second.failures == {}
@@ -155,6 +159,44 @@ def test_calls_that_fail_are_counted_by_reason_and_tried_again_by_the_next_run(r
     # the failed induction led to prompts that the other run never sent
     assert set(whole.pop("replies.jsonl").splitlines()) < set(ours.pop("replies.jsonl").splitlines())
     assert ours == whole
+
+
+def test_a_cell_whose_every_call_failed_is_not_run_and_has_no_figures(run):
+    empty = ScriptedLLM(lambda prompt: failed("empty reply", model="m"))
+    summary = run(empty)
+    states = Counter(status.state for status in summary.states.values())
+    assert states == {"done": 1, "not run": 9}
+    folder, cell = cell_of(summary, method="Direct", reasoner="direct")
+    assert [set(row) for row in folder.scores(cell)] == [{"query_id"}] * 5
+    assert "calls failed for 5 of 5 queries" in folder.status(cell).reason
+    assert run().is_complete
+
+
+def test_texts_that_no_rule_has_are_not_searched_in_the_place_of_others(run):
+    text = GRID.replace('set = "toy"', 'set = "toy"\nsurface = "formal"')
+    folder, cell = cell_of(run(text=text), method="vanilla retrieval")
+    assert folder.status(cell).state == "not run"
+    assert folder.status(cell).reason == "no rule of toy, library whole, has a formal text"
+
+
+@pytest.mark.parametrize("name", ["rules", "queries"])
+def test_a_file_that_is_missing_or_empty_stops_the_run_before_its_folder_is_made(run, toy_files, tmp_path, name):
+    (toy_files / f"{name}.jsonl").rename(toy_files / "elsewhere.jsonl")
+    with pytest.raises(InputError, match=f"{name}.jsonl"):
+        run()
+    (toy_files / f"{name}.jsonl").write_text("")
+    with pytest.raises(InputError):
+        run()
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_was_killed_says_so_in_the_cell_it_was_in(run, tmp_path):
+    folder = RunFolder.open(run().folder)
+    (cell,) = [c for c in folder.plan.cells if c.method == "vanilla retrieval"]
+    (folder.cell_folder(cell) / "status.json").unlink()
+    (folder.cell_folder(cell) / "records.jsonl").rename(folder.cell_folder(cell) / "records.partial.jsonl")
+    assert "the run ended before the cell was done" in folder.status(cell).reason
+    assert run().is_complete
 
 
 def test_a_model_that_cannot_be_reached_leaves_its_cells_not_run_and_the_others_done(run):

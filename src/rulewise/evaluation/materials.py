@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rulewise.errors import InputError
+from rulewise.errors import InputError, NotAtHandError
 from rulewise.evaluation.benchmark import Benchmark
 from rulewise.evaluation.cell import Cell
 from rulewise.evaluation.experiment import Experiment, SetSpec
@@ -89,8 +89,12 @@ class Materials:
         recorded = self.recorded(cell)
         if recorded is not None:
             found = tuple(example for example in found if recorded.get(example.query.id, "").strip())
+            if not found:
+                raise NotAtHandError(f"no query of {cell.set} has a recorded induced rule in {cell.induced!r}")
         if cell.reasoner in ("none", "golden"):
             found = tuple(example for example in found if example.rule_ids)
+            if not found:
+                raise NotAtHandError(f"no query of {cell.set} that is asked for has a gold rule to score with")
         if cell.sample and cell.sample < len(found):
             kept = set(random.Random(cell.seed).sample(range(len(found)), cell.sample))
             found = tuple(example for at, example in enumerate(found) if at in kept)
@@ -109,6 +113,8 @@ class Materials:
         if key not in self._libraries:
             own = self.benchmark(cell.set).library(cell.library)
             notes: list[str] = []
+            if len(own) and own.n_without(cell.surface) == len(own):
+                raise NotAtHandError(f"no rule of {cell.set}, library {cell.library}, has a {cell.surface} text")
             if n := own.n_without(cell.surface):
                 notes.append(f"{n} of {len(own)} rules have no {cell.surface} text; their other text is searched")
             library = own.surface(cell.surface)
@@ -207,8 +213,14 @@ class Materials:
             notes += self.demonstrations(cell)[1]
         n_all, n = len(self.benchmark(cell.set).examples), len(self.examples(cell))
         if n < n_all:
-            why = "those with a recorded induced rule" if cell.induced not in ("", "model") else "a sample"
-            notes.append(f"run on {n} of the set's {n_all} queries: {why}")
+            why = []
+            if cell.induced not in ("", "model"):
+                why.append("those with a recorded induced rule")
+            if any(not example.rule_ids for example in self.benchmark(cell.set).examples):
+                why.append("those with a gold rule")
+            if cell.sample:
+                why.append(f"a sample of {cell.sample}")
+            notes.append(f"run on {n} of the set's {n_all} queries: {', '.join(why)}")
         return tuple(notes)
 
     def key(self, cell: Cell) -> str:

@@ -52,6 +52,7 @@ class CellStatus:
         reason: Why it is not done; "" if it is.
         n_queries: Queries that it is to be run on.
         n_done: Queries with a record.
+        n_failed: Those of them of which a call failed; they have no scores, and the next session tries them again.
         n_rules: Rules in the library that was searched; 0 if none was.
         failures: "stage: reason" -> queries concerned; such queries have a record and count as what came of them.
         notes: What else a reader should know, a line each.
@@ -62,6 +63,7 @@ class CellStatus:
     reason: str = ""
     n_queries: int = 0
     n_done: int = 0
+    n_failed: int = 0
     n_rules: int = 0
     failures: Mapping[str, int] = field(default_factory=lambda: NO_COUNTS)
     notes: tuple[str, ...] = ()
@@ -187,7 +189,13 @@ class RunFolder:
         """How far a cell got; "pending" if it was not begun."""
         path = self.cell_folder(cell) / "status.json"
         if not path.is_file():
-            return CellStatus(state="pending", reason="not begun")
+            begun = (self.cell_folder(cell) / "records.partial.jsonl").is_file()
+            why = (
+                "the run ended before the cell was done; what is finished is kept, run it again"
+                if begun
+                else "not begun"
+            )
+            return CellStatus(state="pending", reason=why)
         data = _read_object(path)
         try:
             return CellStatus(**{**data, "notes": tuple(data.get("notes", ()))})

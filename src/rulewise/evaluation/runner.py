@@ -9,7 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rulewise.errors import EncoderError, InputError, LLMError, MissingExtraError, RulewiseError
+from rulewise.errors import (
+    EncoderError,
+    InputError,
+    LLMError,
+    MissingExtraError,
+    NotAtHandError,
+    RulewiseError,
+)
 from rulewise.evaluation.arms import Seconds, build_arm
 from rulewise.evaluation.cell import Cell
 from rulewise.evaluation.environment import environment
@@ -53,6 +60,8 @@ OnProgress = Callable[[Progress], None]
 
 OpenModel = Callable[[ModelSpec], LLM]
 """Makes the language model of a specification."""
+
+_LISTED = 50
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
@@ -128,10 +137,28 @@ def run_experiment(
     """
     if block < 1:
         raise InputError(f"block must be at least 1, got {block}.")
+    _check_sets(experiment, materials)
     with locked(out):
         runner = _Runner(experiment, RunFolder(out), materials, open_model, on_progress or (lambda _: None))
         runner.block, runner.goes_on = block, goes_on
         return runner.run()
+
+
+def _check_sets(experiment: Experiment, materials: Materials) -> None:
+    """Read every set before anything is written, so that a missing file or a strange label stops the run.
+
+    Raises:
+        InputError: If so.
+    """
+    for cell in experiment.cells:
+        try:
+            benchmark = materials.benchmark(cell.set)
+        except OSError as exc:
+            raise InputError(f"set {cell.set}: {exc.filename or ''}: {exc.strerror or exc}. Check its files.") from exc
+        if not benchmark.examples:
+            raise InputError(f"set {cell.set}: has no query. Check the file of its queries.")
+        if cell.searches:
+            benchmark.library(cell.library)
 
 
 class _Runner:
@@ -196,10 +223,8 @@ class _Runner:
         """Refuse what would spoil figures before anything is asked: labels without rules, other data than before."""
         for cell in self.experiment.cells:
             try:
-                if cell.searches:
-                    self.materials.benchmark(cell.set).library(cell.library)
                 key = self.materials.key(cell)
-            except (MissingExtraError, OSError):
+            except (MissingExtraError, NotAtHandError, OSError):
                 continue  # such a cell is not run, and says why
             was = self.folder.status(cell) if self.folder.exists else CellStatus(state="pending")
             if was.key and was.key != key:
@@ -235,7 +260,7 @@ class _Runner:
             reason = str(exc)
             if not self.goes_on:
                 self.down.setdefault(cell.model, f"not asked again after: {reason}")
-        except (MissingExtraError, EncoderError, OSError) as exc:
+        except (MissingExtraError, EncoderError, NotAtHandError, OSError) as exc:
             reason = str(exc)
         except KeyboardInterrupt as exc:
             reason, interrupted = "interrupted", exc
@@ -273,15 +298,23 @@ class _Runner:
         score = scorer(cell, self.experiment.metrics, examples, labels=benchmark.labels)
         failures: Counter[str] = Counter()
         seen: set[str] = set()
-        n_without = 0
-        rows = []
+        without: list[str] = []
+        failed: Counter[str] = Counter()
+        n_failed = 0
+        rows: list[dict[str, Any]] = []
         for record in self.folder.records(cell):
             example = by_id[record.query_id]
-            rows.append(score(example, record))
+            if record.n_failed_calls:
+                n_failed += 1
+                failed.update(f"{stage}: {why}" for stage, why in record.failures)
+                rows.append({"query_id": record.query_id})
+            else:
+                rows.append(score(example, record))
             failures.update(f"{stage}: {why}" for stage, why in record.failures)
             seen.update(hit.rule_id for hit in (*record.found, *record.hits))
             seen.update(record.shown, example.rule_ids)
-            n_without += cell.searches and not record.hits
+            if cell.searches and not record.hits:
+                without.append(record.query_id)
         self.folder.write_scores(cell, rows)
         texts = {rule.id: rule.text for rule in self.materials.library(cell)} if cell.searches else {}
         texts |= {
@@ -290,9 +323,18 @@ class _Runner:
         self.folder.add_rules(cell.set, cell.surface, {i: texts[i] for i in seen if i in texts})
         self._write_set(cell.set)
         notes = status.notes
-        if n_without:
-            notes = (*notes, f"queries without any hit, which count as 0: {n_without}")
-        return replace(status, failures=dict(failures), notes=notes)
+        if without:
+            listed = ", ".join(without[:_LISTED]) + (" and so on" if len(without) > _LISTED else "")
+            notes = (*notes, f"queries without any hit, which count as 0: {len(without)} ({listed})")
+        if n_failed and status.state == "done":
+            most = "; ".join(f"{why} ({n})" for why, n in failed.most_common(2))
+            status = replace(
+                status,
+                state="not run" if n_failed == status.n_done else "incomplete",
+                reason=f"calls failed for {n_failed} of {status.n_done} queries, which have no scores: {most}. Run it "
+                "again to try them again",
+            )
+        return replace(status, failures=dict(failures), notes=notes, n_failed=n_failed)
 
     def _write_set(self, name: str) -> None:
         if (self.folder.path / "sets" / f"{name}.jsonl").is_file():

@@ -72,7 +72,7 @@ def unlike(cell: Cell, status: CellStatus) -> str:
     if cell.sample:
         return f"a sample of {cell.sample} queries"
     if status.state != "done":
-        return f"{status.n_done} of {status.n_queries} queries"
+        return f"{status.n_done - status.n_failed} of {status.n_queries} queries"
     if cell.distractors > 1:
         return f"a library {cell.distractors} times its size"
     if cell.induced not in ("", "model"):

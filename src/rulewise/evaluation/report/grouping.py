@@ -290,7 +290,7 @@ def _entry(found: CellFigures | None, metric: str, best: float | None) -> Entry:
         high=figure.high,
         mark=mark_of(figure),
         is_best=is_done and figure.mean == best,
-        part=None if is_done else (found.status.n_done, found.status.n_queries),
+        part=None if is_done else (found.status.n_done - found.status.n_failed, found.status.n_queries),
     )
 
 

@@ -85,7 +85,7 @@ def state_text(found: CellFigures) -> str:
     if status.state == "done":
         return f"done, {status.n_done} queries"
     if status.state == "incomplete":
-        head = f"incomplete, {status.n_done} of {status.n_queries} queries"
+        head = f"incomplete, {status.n_done - status.n_failed} of {status.n_queries} queries"
     else:
         head = NOT_DONE
     return f"{head}: {status.reason}" if status.reason else head
