@@ -30,6 +30,11 @@ def test_a_retriever_is_scored_query_by_query(benchmark):
     assert mean.low <= mean.mean <= mean.high
 
 
+def test_a_retriever_alone_is_plain_search(benchmark):
+    retriever = BM25(benchmark.library())
+    assert evaluate(retriever, benchmark).means == evaluate(Siar(retriever=retriever, form="input"), benchmark).means
+
+
 def test_answers_are_scored_where_the_pipeline_answers(benchmark):
     pipeline = Siar(retriever=BM25(benchmark.library()), reasoner=WithRules(ScriptedLLM(good_reply)), form="input", k=3)
     found = evaluate(pipeline, benchmark)
@@ -43,5 +48,7 @@ def test_metrics_that_cannot_be_had_are_refused(benchmark):
         evaluate(search, benchmark, metrics=["match"])
     with pytest.raises(UnknownNameError, match="Did you mean 'recall'"):
         evaluate(search, benchmark, metrics=["recal@1"])
+    with pytest.raises(InputError, match="recall@20 looks at more hits than the 10"):
+        evaluate(search, benchmark, metrics=["recall@20"])
     with pytest.raises(InputError, match="has no query"):
         evaluate(search, benchmark.subset([]))

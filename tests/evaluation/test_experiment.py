@@ -71,6 +71,13 @@ def test_paths_are_relative_to_the_file_but_for_those_in_the_data_folder(tmp_pat
         ("name", "name = ", "not TOML"),
         ('metrics = ["recall@1", "match"]', 'metrics = ["recal@1"]', "Did you mean 'recall'"),
         ('metrics = ["recall@1", "match"]', 'metrics = "recall@1"', "metrics: expected a list"),
+        (
+            'metrics = ["recall@1", "match"]',
+            'metrics = ["recall@20"]',
+            "recall@20 looks at 20 hits, and some cells keep 10",
+        ),
+        ('name = "toy"', 'name = "../toy"', "it names a folder too"),
+        ('name = "toy"', 'table = "9"', "Unknown published table '9'"),
         ("[models.small]", '[models."a b"]', "names are letters, digits"),
         ('spec = "ollama:qwen2.5:7b"', 'spec = "qwen"', "PROVIDER:MODEL"),
         ('spec = "ollama:qwen2.5:7b"', 'sped = "a:b"', "Did you mean 'spec'"),

@@ -14,6 +14,8 @@ from rulewise.evaluation.scoring import scorer
 from rulewise.metrics.stats import Estimate, bootstrap_ci
 from rulewise.pipelines.siar import Siar
 from rulewise.pipelines.trace import Trace
+from rulewise.retrieval.base import Retriever
+from rulewise.types import Rule
 
 __all__ = ["Evaluation", "evaluate"]
 
@@ -37,13 +39,16 @@ class Evaluation:
     failed: Mapping[str, str]
 
 
-def evaluate(pipeline: Siar, benchmark: Benchmark, *, metrics: Sequence[str] = (), seed: int = 0) -> Evaluation:
+def evaluate(
+    pipeline: Siar | Retriever[Rule], benchmark: Benchmark, *, metrics: Sequence[str] = (), seed: int = 0
+) -> Evaluation:
     """Run a pipeline on the queries of a set and score what it finds and answers.
 
-    The pipeline gets the queries alone. Any retriever can be measured as `Siar(retriever=..., form="input")`.
+    The pipeline gets the queries alone.
 
     Args:
-        pipeline: What is measured; its retriever searches a library that holds the gold rules.
+        pipeline: What is measured, searching a library that holds the gold rules; a retriever stands for plain search
+            with the query, ten hits kept.
         benchmark: The set.
         metrics: Names, see `rulewise.metrics.names`; the usual ones for what the pipeline does if empty.
         seed: Of the intervals.
@@ -55,8 +60,14 @@ def evaluate(pipeline: Siar, benchmark: Benchmark, *, metrics: Sequence[str] = (
     """
     if not benchmark.examples:
         raise InputError(f"{benchmark.name}: has no query to measure with.")
+    if not isinstance(pipeline, Siar):
+        pipeline = Siar(retriever=pipeline, form="input")
     answers = pipeline.reasoner is not None
     names = tuple(metrics) or (*RANKING_DEFAULTS, *(ANSWER_DEFAULTS if answers else ()))
+    beyond = [name for name in names if (cut := name.partition("@")[2]).isdigit() and int(cut) > pipeline.k]
+    if beyond and metrics:
+        raise InputError(f"{beyond[0]} looks at more hits than the {pipeline.k} that the pipeline keeps. Raise its k.")
+    names = tuple(name for name in names if name not in beyond)
     traces = pipeline.run([example.query for example in benchmark.examples])
     cell = Cell(set=benchmark.name, reasoner="rules" if answers else "none", model="", form=pipeline.form)
     score = scorer(cell, names, benchmark.examples, labels=benchmark.labels)

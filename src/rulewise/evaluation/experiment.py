@@ -314,9 +314,13 @@ def _experiment(data: Mapping[str, Any], folder: Path, stem: str, text: str) -> 
     metrics = data.get("metrics", [*RANKING_DEFAULTS, *ANSWER_DEFAULTS])
     if not isinstance(metrics, list) or not all(isinstance(metric, str) for metric in metrics) or not metrics:
         raise InputError(f"metrics: expected a list of names, got {metrics!r}.")
-    _check_metrics(metrics)
+    _check_metrics(metrics, cells)
+    name = _word(data, "name", stem)
+    if not _LABEL.fullmatch(name):
+        raise InputError(f"name {name!r}: expected letters, digits and . _ + -, for it names a folder too.")
+    _check_tables(_word(data, "table", ""))
     return Experiment(
-        name=_word(data, "name", stem),
+        name=name,
         title=_word(data, "title", ""),
         table=_word(data, "table", ""),
         metrics=tuple(dict.fromkeys(metrics)),
@@ -328,12 +332,30 @@ def _experiment(data: Mapping[str, Any], folder: Path, stem: str, text: str) -> 
     )
 
 
-def _check_metrics(metrics: Iterable[str]) -> None:
+def _check_metrics(metrics: Iterable[str], cells: Iterable[Cell]) -> None:
     from rulewise.metrics.names import ANSWER_METRICS, ranking_metric
 
+    least = min((cell.k for cell in cells if cell.searches), default=None)
     for metric in metrics:
-        if metric not in ANSWER_METRICS:
-            ranking_metric(metric)
+        if metric in ANSWER_METRICS:
+            continue
+        ranking_metric(metric)
+        cut = metric.partition("@")[2]
+        if cut and least is not None and int(cut) > least:
+            raise InputError(
+                f"{metric} looks at {cut} hits, and some cells keep {least}: it would be the same as at {least}. Set k "
+                f"to at least {cut} (and depth, where hits are reranked)."
+            )
+
+
+def _check_tables(table: str) -> None:
+    from rulewise.evaluation.published import load_published
+
+    if table:
+        known = {row.table for row in load_published().rows}
+        for one in table.split(","):
+            if one.strip() not in known:
+                raise unknown_name("published table", one.strip(), known)
 
 
 def _word(data: Mapping[str, Any], key: str, default: str) -> str:
