@@ -124,15 +124,15 @@ def test_the_plan_alone_asks_and_writes_nothing(run, tmp_path: Path, server: Cha
     assert calls["toy-natural-bm25-input"] == 0
     assert calls["toy-natural-bm25-si-small"] == 5  # the inductions, counted with the first cell that needs them
     assert calls["toy-natural-bm25-si+input-small"] == 0
-    assert calls["toy-natural-bm25-si-listwise-rules-small"] == 10
-    assert plan["calls"] == 5 + 5 + 10 + 4 * 5
+    assert calls["toy-natural-bm25-si-listwise-rules-small"] == 5  # the answers; the rankings are another cell's
+    assert plan["calls"] == 5 + 5 + 5 + 4 * 5
 
 
 def test_the_plan_is_no_lower_than_what_is_asked(run, server: ChatServer) -> None:
     plan = json.loads(run("--plan", "--json").stdout)
     run()
-    # the arm that answers after R3 ranks the same hits as the one that does not, and is shown some gold rules
-    assert len(server.asked) <= plan["calls"] <= len(server.asked) + 15
+    # the arm that answers after R3 is shown gold rules, as the golden baseline is
+    assert len(server.asked) <= plan["calls"] <= len(server.asked) + 5
 
 
 def test_cells_can_be_chosen_and_sampled(run) -> None:

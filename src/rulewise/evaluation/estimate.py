@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from rulewise.errors import MissingExtraError
+from rulewise.errors import MissingExtraError, NotAtHandError
 from rulewise.evaluation.cell import Cell
 from rulewise.evaluation.experiment import Experiment
+from rulewise.evaluation.journal import Journal
 from rulewise.evaluation.materials import Materials
 from rulewise.evaluation.partial import PartialRecords
 from rulewise.evaluation.run_folder import RunFolder
 from rulewise.induction.demos import select
 from rulewise.induction.fewshot import induction_prompt
+from rulewise.llm.base import user_prompt
+from rulewise.llm.keys import prompt_key
 from rulewise.llm.metered import is_free
 from rulewise.llm.prices import PriceTable
 from rulewise.rerank.budget import estimate_tokens
+from rulewise.rules.library import RuleLibrary
+from rulewise.types import Example
 
 __all__ = ["CellEstimate", "RunEstimate", "estimate_run"]
 
@@ -90,16 +95,20 @@ class RunEstimate:
 def estimate_run(experiment: Experiment, out: Path, *, materials: Materials, prices: PriceTable) -> RunEstimate:
     """Estimate what a run in a folder will take.
 
-    Induction is counted once for a query and model, direct and step-by-step answers once for a query and model. Replies
-    that are already in the folder belong to queries that have a record and are not counted; those of queries that were
-    broken off are, so that the true number may be lower. Prompts of R3 and of reasoning are taken to hold rules of the
-    library's mean length.
+    Induction is counted once for a query and model, as are direct and step-by-step answers, and ranking once for a
+    query and search. Queries that have a record are not counted, nor are inductions whose reply is in the folder; other
+    replies to queries that were broken off are: the true number may be lower. Prompts of R3 and of reasoning are
+    taken to hold rules of the library's mean length.
 
     Raises:
         InputError: If a set cannot be read.
     """
     shared: set[tuple[object, ...]] = set()
-    cells = tuple(_estimate(cell, RunFolder(out), materials, shared) for cell in experiment.cells)
+    kept = {label: _kept(RunFolder(out), f"{label}={spec.name}") for label, spec in experiment.models.items()}
+    nothing: frozenset[str] = frozenset()
+    cells = tuple(
+        _estimate(cell, RunFolder(out), materials, shared, kept.get(cell.model, nothing)) for cell in experiment.cells
+    )
     usd: dict[str, float | None] = {}
     for label, spec in experiment.models.items():
         of = [found for found in cells if found.cell.model == label and found.n_calls]
@@ -116,19 +125,34 @@ def estimate_run(experiment: Experiment, out: Path, *, materials: Materials, pri
     return RunEstimate(cells=cells, usd=usd)
 
 
-def _estimate(cell: Cell, folder: RunFolder, materials: Materials, shared: set[tuple[object, ...]]) -> CellEstimate:
+def _kept(folder: RunFolder, label: str) -> frozenset[str]:
+    """Keys of the prompts that a model has replied to in a run."""
+    journal = Journal(folder.replies)
+    return frozenset(row["prompt_sha256"] for row in journal.rows() if row.get("label") == label)
+
+
+def _library(cell: Cell, materials: Materials) -> RuleLibrary:
+    if cell.searches:
+        return materials.library(cell)
+    return materials.benchmark(cell.set).library().surface(cell.surface)
+
+
+def _estimate(
+    cell: Cell, folder: RunFolder, materials: Materials, shared: set[tuple[object, ...]], kept: frozenset[str]
+) -> CellEstimate:
     try:
         examples = materials.examples(cell)
-    except (MissingExtraError, OSError) as exc:
+    except (MissingExtraError, NotAtHandError, OSError) as exc:
         return CellEstimate(cell=cell, problem=str(exc))
     done = PartialRecords(folder.cell_folder(cell)).load() if folder.exists else {}
     waiting = [example for example in examples if done.get(example.query.id, True)]
     if not cell.asks or not waiting:
         return CellEstimate(cell=cell, n_queries=len(examples), n_waiting=len(waiting))
     n_calls = tokens_in = tokens_out = 0
-    library = (
-        materials.library(cell) if cell.searches else materials.benchmark(cell.set).library().surface(cell.surface)
-    )
+    try:
+        library = _library(cell, materials)
+    except NotAtHandError as exc:
+        return CellEstimate(cell=cell, n_queries=len(examples), problem=str(exc))
     sizes = [estimate_tokens(rule.text) for rule in library]
     rule_size = sum(sizes) / max(1, len(sizes))
     if cell.induces and cell.induced == "model":
@@ -139,20 +163,26 @@ def _estimate(cell: Cell, folder: RunFolder, materials: Materials, shared: set[t
         what = ("induce", cell.model, cell.set, cell.surface, cell.n_demos, cell.seed)
         fresh = [e for e in waiting if (*what, e.query.id) not in shared]
         shared.update((*what, e.query.id) for e in fresh)
+        fresh = [e for e in fresh if prompt_key(user_prompt(induction_prompt(e.query.text, shown))) not in kept]
         n_calls += len(fresh)
         tokens_in += sum(base + estimate_tokens(e.query.text) for e in fresh)
         tokens_out += round(len(fresh) * reply)
+    ranked: list[Example] = []
+    if cell.reranker != "none":
+        search = replace(cell, reasoner="none", shown=1, k=min(cell.k, cell.depth), sample=0)
+        ranked = [e for e in waiting if ("rerank", search, e.query.id) not in shared]
+        shared.update(("rerank", search, e.query.id) for e in ranked)
     if cell.reranker == "listwise":
-        n_calls += len(waiting)
+        n_calls += len(ranked)
         tokens_in += sum(
             round(_RERANK_PROMPT + 2 * estimate_tokens(e.query.text) + cell.depth * (rule_size + _PER_IDENTIFIER))
-            for e in waiting
+            for e in ranked
         )
-        tokens_out += len(waiting) * cell.depth * _PER_IDENTIFIER
+        tokens_out += len(ranked) * cell.depth * _PER_IDENTIFIER
     elif cell.reranker == "pointwise":
-        n_calls += len(waiting) * cell.depth
-        tokens_in += sum(round(cell.depth * (60 + estimate_tokens(e.query.text) + rule_size)) for e in waiting)
-        tokens_out += len(waiting) * cell.depth
+        n_calls += len(ranked) * cell.depth
+        tokens_in += sum(round(cell.depth * (60 + estimate_tokens(e.query.text) + rule_size)) for e in ranked)
+        tokens_out += len(ranked) * cell.depth
     if cell.reasoner != "none":
         fresh = waiting
         if cell.reasoner in ("direct", "cot"):

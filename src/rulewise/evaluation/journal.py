@@ -82,6 +82,10 @@ class Journal:
     def __contains__(self, key: object) -> bool:
         return key in self._rows
 
+    def rows(self) -> list[Mapping[str, Any]]:
+        """The lines, as they are in the file."""
+        return list(self._rows.values())
+
     def put(self, call: Call, done: Completion, *, label: str) -> None:
         """Write a reply; it is in the file when this returns."""
         values = as_row(done)
