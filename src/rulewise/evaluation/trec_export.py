@@ -35,17 +35,22 @@ class RunScores:
 def export_trec(run: Path, out: Path) -> list[Path]:
     """Write qrels and topics of each set, and a run file for each cell that searched.
 
+    Qrels and topics hold the queries that were run. Where cells of a set were run on different ones, each has its own.
+
     Raises:
         InputError: If there is no run, or no cell of it has searched.
     """
     folder = RunFolder.open(run)
     written: list[Path] = []
-    for cell, _ in folder.cells(("done", "incomplete")):
-        if not cell.searches:
-            continue
-        qrels, topics = out / f"{cell.set}.qrels", out / f"{cell.set}.topics.tsv"
+    cells = [cell for cell, _ in folder.cells(("done", "incomplete")) if cell.searches]
+    asked = {cell.id: tuple(record.query_id for record in folder.records(cell)) for cell in cells}
+    several = {cell.set for cell in cells if len({asked[other.id] for other in cells if other.set == cell.set}) > 1}
+    for cell in cells:
+        stem = cell.id if cell.set in several else cell.set
+        qrels, topics = out / f"{stem}.qrels", out / f"{stem}.topics.tsv"
         if qrels not in written:
-            examples = folder.labelled(cell.set).examples
+            labelled = folder.labelled(cell.set).examples
+            examples = {query_id: labelled[query_id] for query_id in asked[cell.id]}
             write_qrels(qrels, {i: dict.fromkeys(sorted(e.rule_ids), 1) for i, e in examples.items()})
             write_topics(topics, [example.query for example in examples.values()])
             written += [qrels, topics]
