@@ -146,8 +146,10 @@ def _percent(values: Sequence[float]) -> list[float]:
 
 
 def _method_label(cell: Cell, among: Sequence[Cell]) -> str:
-    """The method, with settings that tell it from others of its retriever and model."""
-    return cell_label(replace(cell, model=""), [replace(o, model="") for o in among if o.retriever == cell.retriever])
+    """The method, with settings that tell it from others of its panel."""
+    panel = (cell.retriever, cell.analyzer, cell.encoder)
+    like = [replace(o, model="") for o in among if (o.retriever, o.analyzer, o.encoder) == panel]
+    return cell_label(replace(cell, model=""), like)
 
 
 def _recall_by_k(members: Sequence[Curve], level: float, number: int) -> Plot:
@@ -187,19 +189,26 @@ def _recall_by_k(members: Sequence[Curve], level: float, number: int) -> Plot:
 
 
 def _panels(members: Sequence[Curve]) -> dict[str, list[Curve]]:
-    """Title -> curves: one panel a retriever and model, with what asks no model in every panel of its retriever."""
+    """Title -> curves: one panel a retriever and model, with what asks no model in every panel of its retriever.
+
+    Retrievers of one kind with several analyzers have a panel for each.
+    """
     out: dict[str, list[Curve]] = {}
-    for retriever, own in ((_retriever(part[0]), part) for part in _split(members, _retriever)):
+    analyzers = {(curve.found.cell.retriever, curve.found.cell.analyzer) for curve in members}
+    several = {kind for kind, _ in analyzers if sum(other == kind for other, _ in analyzers) > 1}
+
+    def title(curve: Curve) -> str:
+        cell = curve.found.cell
+        label = retriever_label(cell)
+        return f"{label}, {cell.analyzer}" if cell.retriever in several else label
+
+    for retriever, own in ((title(part[0]), part) for part in _split(members, title)):
         models = list(dict.fromkeys(curve.found.cell.model for curve in own if curve.found.cell.model))
         for model in models:
             out[f"{retriever}, {model}"] = [curve for curve in own if curve.found.cell.model in ("", model)]
         if not models:
             out[retriever] = own
     return out
-
-
-def _retriever(curve: Curve) -> str:
-    return retriever_label(curve.found.cell)
 
 
 def _reranking(members: Sequence[Curve], level: float, number: int) -> Plot:
