@@ -131,6 +131,10 @@ def rows(*, runs: int = 3) -> list[list[str]]:
 
 
 def main() -> None:
+    if len(sys.argv) != 3:
+        for row in rows():
+            print(" | ".join(row))
+        return
     folder, mode = Path(sys.argv[1]), sys.argv[2]
     if mode == "bare":
         run_bare(folder)
