@@ -301,6 +301,8 @@ class OpenAICompatible:
             line = f"this key may not use the model {where} ({reply.reason})."
         elif reply.status == 404:
             line = f"no such model or address {where} ({reply.reason}). Check the model's name and the base URL."
-        else:
+        elif reply.status == 429:
             line = f"the account's quota is used up {where} ({reply.reason})."
+        else:
+            line = f"no use in asking on {where}: {reply.reason}"
         raise LLMError(f"{self.name}: {line}", model=self.name, retryable=reply.is_no_server)
