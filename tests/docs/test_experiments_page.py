@@ -9,11 +9,14 @@ from typing import get_args
 
 import pytest
 
+from rulewise.evaluation.benchmarks.load import load_set
 from rulewise.evaluation.cell import Cell
-from rulewise.evaluation.experiment import METHODS, ModelSpec, grid_names, load_experiment, parse_experiment
+from rulewise.evaluation.experiment import METHODS, ModelSpec, SetSpec, grid_names, load_experiment, parse_experiment
 from rulewise.evaluation.run_folder import CellState
+from rulewise.settings import read_settings
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "experiments.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference" / "experiments.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
@@ -57,3 +60,15 @@ def test_every_state_of_a_cell_is_there():
 @pytest.mark.parametrize("name", grid_names())
 def test_every_bundled_experiment_stands_with_its_number_of_cells(name):
     assert rows("## The bundled experiments")[name][1] == str(len(load_experiment(name).cells))
+
+
+@pytest.mark.data
+def test_the_fingerprints_of_the_how_to_are_those_of_the_sets():
+    data = read_settings().data
+    if data is None:
+        pytest.skip("needs RULEWISE_DATA")
+    page = (ROOT / "docs" / "howto" / "reproduce-siar.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| [\d,]+ \| [\d,]+ \| `([0-9a-f]{12})…` \|$", page, re.MULTILINE)
+    assert [name for name, _ in rows] == ["clutrr", "ulogic", "cail2018"]
+    for name, start in rows:
+        assert load_set(SetSpec(name=name), data=data).fingerprint.startswith(start)
