@@ -75,6 +75,7 @@ def test_the_figures_are_unrounded_fractions_in_long_form(toy):
     si = next(row for row in rows if row["metric"] == "recall@1" and row["cell"] == SI.normalised().id)
     assert (si["mean"], si["n"], si["baseline"], si["delta"]) == ("1.0", "10", VANILLA.normalised().id, "1.0")
     assert (float(si["p"]), float(si["p_holm"]), si["effect"]) == (2 / 1024, 4 / 1024, "inf")
+    assert float(si["p_t"]) == 0.0  # all differences are 1, without any spread
     assert (rows[-1]["metric"], rows[-1]["mean"], rows[-1]["state"]) == ("", "", "not run")
 
 

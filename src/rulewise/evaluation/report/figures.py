@@ -16,7 +16,8 @@ from rulewise.evaluation.report.beside import Beside, beside, matching_row
 from rulewise.evaluation.report.significance import randomisation_p_values
 from rulewise.evaluation.report.trail import HAS_FIGURES, RunView
 from rulewise.evaluation.run_folder import CellStatus
-from rulewise.metrics.stats import Estimate, bootstrap_ci_columns, cohens_dz, holm
+from rulewise.extras import is_available
+from rulewise.metrics.stats import Estimate, bootstrap_ci_columns, cohens_dz, holm, paired_t
 
 __all__ = ["CellFigures", "Figure", "Figures", "Test", "build_figures"]
 
@@ -33,6 +34,7 @@ class Test:
         difference: Mean of the cell less that of the baseline over them.
         p: Two-sided p value of the paired randomisation test.
         p_holm: The same, corrected for all tests of this metric in the report.
+        p_t: Two-sided p value of the paired t test, for comparison; None with fewer than two queries or without SciPy.
         effect: Mean difference in units of the differences' standard deviation; None with fewer than two queries.
     """
 
@@ -41,6 +43,7 @@ class Test:
     difference: float
     p: float
     p_holm: float
+    p_t: float | None = None
     effect: float | None
 
     __test__ = False
@@ -234,6 +237,7 @@ def _tests(view: RunView, *, n_permutations: int, seed: int) -> dict[tuple[str, 
             difference=float((a - b).mean()),
             p=p,
             p_holm=p,
+            p_t=paired_t(a, b) if len(a) > 1 and is_available("scipy") else None,
             effect=cohens_dz(a, b) if len(a) > 1 else None,
         )
         for baseline, (a, b), p in zip(baselines, pairs, p_values, strict=True)

@@ -48,6 +48,7 @@ _FIGURE_HEADS = (
     "delta",
     "p",
     "p_holm",
+    "p_t",
     "effect",
     "published",
     "difference",
@@ -120,7 +121,7 @@ def figures_csv(figures: Figures) -> str:
         status = found.status
         tail = [status.state, status.n_done, status.n_queries, status.reason]
         if not found.figures:
-            rows.append([found.cell.id, found.cell.set, *[""] * 15, *tail])
+            rows.append([found.cell.id, found.cell.set, *[""] * 16, *tail])
         for figure in found.figures.values():
             test, beside = figure.test, figure.published
             rows.append(
@@ -137,6 +138,7 @@ def figures_csv(figures: Figures) -> str:
                     _number(test.difference if test else None),
                     _number(test.p if test else None),
                     _number(test.p_holm if test else None),
+                    _number(test.p_t if test else None),
                     _number(test.effect if test else None),
                     _number(round(beside.value, 6) if beside else None),
                     _number(round(beside.difference, 12) if beside and beside.difference is not None else None),
