@@ -294,7 +294,8 @@ def _rules_axis(axis: Any, ticks: Sequence[int]) -> None:
     for tick in ticks:
         if not kept or tick >= 1.9 * kept[-1]:
             kept.append(tick)
-    axis.set_xticks(kept, [f"{tick:,}" for tick in kept])
+    turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len(kept) > 4 else {}
+    axis.set_xticks(kept, [f"{tick:,}" for tick in kept], **turned)
     axis.minorticks_off()
 
 
