@@ -39,7 +39,23 @@ def test_times_are_ordered_as_numbers_and_dates_and_not_as_text(times, ordered):
     assert list(graph.time_names) == ordered
 
 
-@pytest.mark.parametrize("text", ["soon", "2014-13-01", "2014-00-10", "2014-01-32", "1.5", "", "2014-1-1-1", "²"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "soon",
+        "2014-13-01",
+        "2014-00-10",
+        "2014-01-32",
+        "1.5",
+        "",
+        "2014-1-1-1",
+        "²",
+        "2014-1-1",
+        "2014-02-31",
+        "2013-02-29",
+        "9" * 5000,
+    ],
+)
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(InputError, match="is no time"):
         time_key(text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +18,8 @@ from rulewise.registry import unknown_name
 __all__ = ["Fact", "KnowledgeGraph", "dense_ids", "time_key"]
 
 Ids = NDArray[np.int32]
+
+_TIME = re.compile(r"(-?[0-9]{1,18})|([0-9]{4,9})-([0-9]{2})(?:-([0-9]{2}))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,16 +35,20 @@ class Fact:
 def time_key(name: str) -> tuple[int, ...]:
     """What times are ordered by: a whole number, or the numbers of a date YYYY-MM[-DD].
 
+    A whole number has at most 18 digits; months and days have two.
+
     Raises:
-        InputError: If the text is neither.
+        InputError: If the text is neither, or no day of the calendar.
     """
-    is_negative = name.startswith("-") and name.count("-") == 1
-    parts = name[is_negative:].split("-")
-    if all(part.isascii() and part.isdigit() for part in parts) and len(parts) <= 3:
-        numbers = tuple(int(part) for part in parts)
-        if is_negative:
-            return (-numbers[0],)
-        if len(parts) == 1 or (1 <= numbers[1] <= 12 and (len(parts) == 2 or 1 <= numbers[2] <= 31)):
+    found = _TIME.fullmatch(name)
+    if found is not None:
+        whole, *parts = found.groups()
+        if whole is not None:
+            return (int(whole),)
+        numbers = tuple(int(part) for part in parts if part is not None)
+        year, month, day = (*numbers, 1)[:3]
+        # the calendar repeats every 400 years, and `monthrange` knows no year 0
+        if 1 <= month <= 12 and 1 <= day <= monthrange(2000 + year % 400, month)[1]:
             return numbers
     raise InputError(f"{name!r} is no time. Expected a date such as 2014-05-31, a year, or a whole number.")
 
