@@ -89,6 +89,8 @@ def test_a_bad_line_is_named_by_its_number_and_can_be_left_out(tmp_path: Path, t
         ("g.tsv", b"a\tr\t\xff\xfe\n", "not UTF-8"),
         ("g.tsv.gz", b"not packed", "damaged"),
         ("g.tsv.gz", gzip.compress(b"a\tr\tb\n" * 1000)[:-20], "damaged"),
+        ("g.tsv.gz", gzip.compress(b"a\tr\tb\n")[:10] + b"\xff" * 20, "damaged"),
+        ("g.jsonl", b"[" * 200_000 + b"\n", ":1: not JSON"),
         ("g.csv", b'a,"r,b\n', "not a table"),
         ("g.doc", b"x", "what kind of file"),
         ("g.jsonl", b"{broken\n", "not JSON"),
@@ -118,6 +120,9 @@ def test_a_folder_is_its_training_part_or_all_of_its_files(tmp_path: Path):
     assert facts(read_graph(tmp_path).graph) == [("train", "r", "b")]
     both = read_graph([tmp_path / "train.tsv", tmp_path / "valid.tsv"]).graph
     assert facts(both) == [("train", "r", "b"), ("valid", "r", "b")]
+    (tmp_path / "train.jsonl").write_text('["a", "r", "b"]\n')
+    with pytest.raises(InputError, match=r"both train\.jsonl and train\.tsv are called train"):
+        read_graph(tmp_path)
     other = tmp_path / "other"
     other.mkdir()
     (other / "1.tsv").write_text("a\tr\tb\n")
@@ -137,8 +142,7 @@ def test_what_is_written_is_read_back_name_by_name(tmp_path_factory, ending, row
     path = tmp_path_factory.mktemp("g") / f"g.{ending}"
     graph = KnowledgeGraph.from_columns(*([row[at] for row in rows] for at in range(4)))
     write_graph(graph, path)
-    header = None if ending == "jsonl" else False
-    assert facts(read_graph(path, header=header).graph) == facts(graph)
+    assert facts(read_graph(path).graph) == facts(graph)
 
 
 def test_what_a_layout_cannot_hold_is_refused_and_nothing_written(tmp_path: Path):
@@ -151,28 +155,16 @@ def test_what_a_layout_cannot_hold_is_refused_and_nothing_written(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_triples_are_read_by_rdflib(tmp_path: Path):
-    pytest.importorskip("rdflib", reason="needs rdflib: pip install 'rulewise[rdf]'")
-    path = tmp_path / "g.nt"
-    write_graph(KnowledgeGraph.from_columns(["a b"], ["r"], ["ü"]), path)
-    assert facts(read_graph(path).graph) == [("urn:rulewise:a%20b", "urn:rulewise:r", "urn:rulewise:%C3%BC")]
-    turtle = tmp_path / "g.ttl"
-    turtle.write_text('@prefix e: <http://e/> .\ne:a e:r e:b ; e:name "A" .\n')
-    assert facts(read_graph(turtle).graph) == [
-        ("http://e/a", "http://e/name", "A"),
-        ("http://e/a", "http://e/r", "http://e/b"),
-    ]
-    path.write_text("this is no triple\n")
-    with pytest.raises(FileFormatError, match="not nt"):
-        read_graph(path)
-
-
 def test_parquet_is_read_by_its_columns(tmp_path: Path):
     pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'rulewise[parquet]'")
     parquet = pytest.importorskip("pyarrow.parquet")
     table = pyarrow.table({"object": ["b"], "subject": ["a"], "relation": ["r"], "time": [2014]})
     parquet.write_table(table, tmp_path / "g.parquet")
     assert facts(read_graph(tmp_path / "g.parquet").graph) == [("a", "r", "b", "2014")]
+    parquet.write_table(pyarrow.table({"s": ["a", None], "p": ["r", "r"], "o": ["b", "c"]}), tmp_path / "null.parquet")
+    report = read_graph(tmp_path / "null.parquet", strict=False)
+    assert facts(report.graph) == [("a", "r", "b")]
+    assert "null.parquet:2: the subject is blank" in report.problems[0]
     (tmp_path / "bad.parquet").write_bytes(b"no")
     with pytest.raises(FileFormatError, match="not Parquet"):
         read_graph(tmp_path / "bad.parquet")
