@@ -63,6 +63,7 @@ def stats(paths: tuple[Path, ...], columns: str | None, header: bool | None, str
     """Count facts, relations with their functionality, degrees and the time span."""
     from dataclasses import asdict
 
+    from rulewise.cli.render import literal
     from rulewise.corpus.stats import graph_stats
 
     report = open_graph(paths, columns=columns, header=header, strict=strict)
@@ -88,7 +89,7 @@ def stats(paths: tuple[Path, ...], columns: str | None, header: bool | None, str
     for r in found.relations:
         share = 100 * r.n_symmetric / max(1, r.n_pairs - r.n_loops)
         click.echo(
-            f"{r.name:<{width}} {r.n_facts:>9,} {r.n_subjects:>9,} {r.n_objects:>9,} {r.functionality:>6.3f} "
+            f"{literal(r.name):<{width}} {r.n_facts:>9,} {r.n_subjects:>9,} {r.n_objects:>9,} {r.functionality:>6.3f} "
             f"{r.inverse_functionality:>6.3f} {r.n_loops:>7,} {share:.0f}%"
         )
 

@@ -31,7 +31,9 @@ def open_graph(path: Path) -> KnowledgeGraph:
 
 
 def _text(fact: Fact) -> str:
-    return f"{fact.subject}  {fact.relation}  {fact.object}"
+    from rulewise.cli.render import literal
+
+    return literal(f"{fact.subject}  {fact.relation}  {fact.object}")
 
 
 def _values(fact: Fact) -> list[str]:
@@ -52,6 +54,7 @@ def explain(
 
     RULES is a file of rules, as `rulewise mine` writes it or in any notation.
     """
+    from rulewise.cli.render import literal
     from rulewise.errors import InputError
     from rulewise.mining.matching import Matcher
     from rulewise.mining.measure import measure_rule
@@ -80,7 +83,7 @@ def explain(
             }
         )
         return
-    click.echo(f"{rule.id}  {rule.text}")
+    click.echo(literal(f"{rule.id}  {rule.text}"))
     click.echo(
         f"support {counts.support} of {counts.head_size} (head coverage {counts.head_coverage:.4f}), body "
         f"{counts.body_size}, PCA body {counts.pca_body_size}, confidence {counts.std_confidence:.4f}, "
