@@ -15,7 +15,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "dense": ("sentence-transformers encoders", ("sentence_transformers",)),
     "vllm": ("vLLM in process", ("vllm",)),
     "mine": ("the fast engine of rule mining", ("numba",)),
-    "rdf": ("graphs from N-Triples and Turtle", ("rdflib",)),
+    "rdf": ("graphs from Turtle", ("rdflib",)),
     "parquet": ("graphs from Parquet files", ("pyarrow",)),
     "bench": ("reports of experiments: tests, plots, pages", ("scipy", "matplotlib", "jinja2")),
 }
