@@ -20,7 +20,7 @@ def ask(llm, *texts, sampling=GREEDY):
     return llm.complete([user_prompt(text) for text in texts], sampling)
 
 
-def test_a_reply_is_asked_for_once_over_sessions(tmp_path: Path):
+def test_a_reply_is_asked_for_once_over_several_starts(tmp_path: Path):
     path = tmp_path / "replies.jsonl"
     first = ScriptedLLM(["one", "two"])
     made = ask(JournalLLM(first, Journal(path), label="m"), "a", "b")
@@ -75,7 +75,7 @@ def test_a_damaged_line_in_the_middle_is_refused_with_its_number(tmp_path: Path)
         Journal(path)
 
 
-def test_a_failure_is_not_kept_and_not_repeated_within_a_session(tmp_path: Path):
+def test_a_failure_is_not_kept_and_not_repeated_before_the_next_start(tmp_path: Path):
     path = tmp_path / "r.jsonl"
     llm = ScriptedLLM([failed("down", model="m"), "up"])
     asked = JournalLLM(llm, Journal(path), label="m")

@@ -126,7 +126,7 @@ class JournalLLM(StoredLLM):
     """Any language model, asked through the journal of a run.
 
     Replies are kept whatever their end, cut-off ones included, since they were paid for. A call that failed is not
-    repeated within one session, so that all cells of a run see the same; the next session tries it again. What is
+    repeated before the run is started again, so that all its cells see the same; the next start tries it. What is
     returned does not tell whether it was kept: `is_cached` is false and `latency_s` 0, so that an interrupted run gives
     the same records as one that was not.
 
@@ -149,7 +149,7 @@ class JournalLLM(StoredLLM):
         return f"run:{self.label}"
 
     def find(self, keys: Sequence[str]) -> Mapping[str, Completion]:
-        """The replies of the run, and the failures of this session."""
+        """The replies of the run, and the failures since it was started."""
         found: dict[str, Completion] = {}
         for key in keys:
             done = self.journal.get(key) or self._failed.get(key)

@@ -52,7 +52,7 @@ class CellStatus:
         reason: Why it is not done; "" if it is.
         n_queries: Queries that it is to be run on.
         n_done: Queries with a record.
-        n_failed: Those of them of which a call failed; they have no scores, and the next session tries them again.
+        n_failed: Those of them of which a call failed; they have no scores, and the next start tries them again.
         n_rules: Rules in the library that was searched; 0 if none was.
         failures: "stage: reason" -> queries concerned; such queries have a record and count as what came of them.
         notes: What else a reader should know, a line each.

@@ -74,7 +74,7 @@ class RunSummary:
         folder: Where it is.
         states: Each cell's id -> how far it got, in order.
         n_replies: Replies in the journal.
-        n_new_replies: Those that came in this session.
+        n_new_replies: Those that came since this start.
         failures: "stage: reason" -> queries concerned, over all cells.
     """
 
@@ -119,7 +119,7 @@ def run_experiment(
     """Run an experiment in a folder, or go on with it there.
 
     A cell that cannot run is "not run", with the reason, and the others run all the same. After a language model could
-    not be reached, no further cell of this session asks it. Queries that have a record are not run again, unless a call
+    not be reached, no further cell asks it until the next start. Queries that have a record are not run again, unless a call
     of theirs failed; replies that are in the folder are not asked for again.
 
     Args:
