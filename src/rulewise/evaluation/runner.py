@@ -119,8 +119,8 @@ def run_experiment(
     """Run an experiment in a folder, or go on with it there.
 
     A cell that cannot run is "not run", with the reason, and the others run all the same. After a language model could
-    not be reached, no further cell asks it until the next start. Queries that have a record are not run again, unless a call
-    of theirs failed; replies that are in the folder are not asked for again.
+    not be reached, no further cell asks it until the next start. Queries that have a record are not run again, unless a
+    call of theirs failed; replies that are in the folder are not asked for again.
 
     Args:
         experiment: The cells, and what they refer to.
