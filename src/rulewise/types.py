@@ -143,10 +143,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A text of a corpus."""
+    """A text of a corpus; `metadata` says where it comes from ("source", "heading", "page") and what else is known."""
 
     id: str
     text: str
+    metadata: Mapping[str, str] = field(default_factory=lambda: EMPTY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
