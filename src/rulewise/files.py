@@ -10,11 +10,12 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from rulewise.errors import FileFormatError
 
 __all__ = [
+    "atomic_file",
     "atomic_folder",
     "dumps",
     "read_jsonl",
@@ -67,13 +68,17 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
             ) from exc
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: to a temporary file beside it, then renamed over it."""
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a file that takes the place of `path` when the block ends well, and vanishes otherwise.
+
+    For what is too large to be held as a whole; it is written beside `path` and renamed over it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as out:
-            out.write(data)
+            yield out
             out.flush()
             os.fsync(out.fileno())
         # mkstemp makes files private; a written file gets the mode that open() would have given it
@@ -85,6 +90,12 @@ def write_bytes(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all: to a temporary file beside it, then renamed over it."""
+    with atomic_file(path) as out:
+        out.write(data)
 
 
 def write_text(path: Path, text: str) -> None:
