@@ -18,7 +18,7 @@ from rulewise.metrics.options import OPTIONS, read_option
 from rulewise.metrics.verdicts import read_truth, read_verdict, truth_of_word
 from rulewise.text import CJK, collapse
 
-__all__ = ["em", "match", "match_word", "normalise_answer", "read_verdict", "token_f1", "verdict"]
+__all__ = ["em", "holds", "match", "match_word", "normalise_answer", "read_verdict", "token_f1", "verdict"]
 
 # a point within a number and the sign before one are kept: without them 27.3, 273 and -273 would be equal
 _NUMBER_OR_MARK = re.compile(r"(?P<number>(?<=\d)\.(?=\d)|(?<![\w)])-(?=\.?\d))|[^\w\s]|_")
@@ -176,6 +176,24 @@ def _gives(answer: str, text: str, gold: str, labels: Sequence[str]) -> bool:
         for offset in _starts(sought, label)
     ]
     return _occurs(text, sought, longer)
+
+
+def holds(text: str, golds: Sequence[str]) -> bool:
+    """Whether a gold answer stands in a text as words of its own.
+
+    Both are cleaned and compared at word boundaries as by `match_word`, but no gold answer is read as an option or a
+    truth value: a document is no reply, and holds "yes" only where it says "yes".
+
+    Args:
+        text: A document.
+        golds: The gold answers, at least one, none of them blank.
+
+    Raises:
+        InputError: If `golds` is empty, a single text, or holds a blank one.
+    """
+    _check(golds)
+    folded = _folded(text)
+    return any(_occurs(folded, _spaced(gold.rstrip(_SENTENCE_ENDS) or gold), ()) for gold in map(_folded, golds))
 
 
 def em(answer: str, golds: Sequence[str]) -> float:

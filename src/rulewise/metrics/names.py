@@ -9,16 +9,30 @@ from types import MappingProxyType
 
 from rulewise.errors import InputError
 from rulewise.metrics.answers import em, match, match_word, token_f1, verdict
+from rulewise.metrics.documents import Found, answer_recall, document_coverage, rule_coverage
 from rulewise.metrics.ranking import average_precision, ndcg, precision, recall, reciprocal_rank, success
 from rulewise.registry import unknown_name
 
-__all__ = ["ANSWER_METRICS", "RANKING_METRICS", "AnswerMetric", "RankingMetric", "answer_metric", "ranking_metric"]
+__all__ = [
+    "ANSWER_METRICS",
+    "DOCUMENT_METRICS",
+    "RANKING_METRICS",
+    "AnswerMetric",
+    "DocumentMetric",
+    "RankingMetric",
+    "answer_metric",
+    "document_metric",
+    "ranking_metric",
+]
 
 RankingMetric = Callable[[Sequence[str], Set[str]], float]
 """From the ranked ids, best first, and the relevant ids to a value in [0, 1]."""
 
 AnswerMetric = Callable[[str, Sequence[str]], float]
 """From an answer and the gold answers, at least one, to a value in [0, 1]."""
+
+DocumentMetric = Callable[[Found], float]
+"""From what was found for a query to a value in [0, 1]."""
 
 RANKING_METRICS: Mapping[str, str] = MappingProxyType(
     {
@@ -43,6 +57,15 @@ ANSWER_METRICS: Mapping[str, str] = MappingProxyType(
 )
 """Name -> what it measures."""
 
+DOCUMENT_METRICS: Mapping[str, str] = MappingProxyType(
+    {
+        "answer_recall": "1 if an acceptable answer stands in one of the first k documents (RuleRAG's Recall@k)",
+        "rule_coverage": "1 if a rule was chosen",
+        "document_coverage": "1 if a document was found",
+    }
+)
+"""Base name -> what it measures; "answer_recall" needs its k."""
+
 _CUT: Mapping[str, Callable[..., float]] = {
     "recall": recall,
     "precision": precision,
@@ -51,6 +74,7 @@ _CUT: Mapping[str, Callable[..., float]] = {
 }
 _WHOLE: Mapping[str, Callable[..., float]] = {"mrr": reciprocal_rank, "map": average_precision}
 _ANSWERS: Mapping[str, AnswerMetric] = {"match": match, "em": em, "token_f1": token_f1, "verdict": verdict}
+_COVERAGE: Mapping[str, DocumentMetric] = {"rule_coverage": rule_coverage, "document_coverage": document_coverage}
 _K = re.compile(r"[1-9][0-9]{0,8}")
 
 
@@ -71,6 +95,26 @@ def ranking_metric(name: str) -> RankingMetric:
     if not at:
         raise InputError(f"{name!r} needs to know how many ids count: write '{base}@5', for example.")
     return partial(_CUT[base], k=int(cut))
+
+
+def document_metric(name: str) -> DocumentMetric:
+    """The metric of retrieved documents of a name: "answer_recall@10", "rule_coverage", "document_coverage".
+
+    Raises:
+        UnknownNameError: If no metric has the base name.
+        InputError: If k is missing where the metric needs one, is not a whole number from 1 up, or is given to one
+            that has none.
+    """
+    base, at, cut = name.partition("@")
+    if base not in DOCUMENT_METRICS:
+        raise unknown_name("metric of documents", base, DOCUMENT_METRICS)
+    if base != "answer_recall":
+        if at:
+            raise InputError(f"{name!r}: {base} looks at all documents. Write {base!r}.")
+        return _COVERAGE[base]
+    if not _K.fullmatch(cut):
+        raise InputError(f"{name!r}: expected a whole number from 1 up after '@', as in '{base}@10', found {cut!r}.")
+    return partial(answer_recall, k=int(cut))
 
 
 def answer_metric(name: str, *, labels: Sequence[str] = ()) -> AnswerMetric:
