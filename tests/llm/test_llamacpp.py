@@ -67,3 +67,12 @@ def test_a_file_that_is_not_gguf_is_refused(tmp_path: Path) -> None:
         LlamaCpp(tmp_path / "m.gguf")
     with pytest.raises(InputError, match="no such file"):
         LlamaCpp(tmp_path / "other.gguf")
+
+
+@pytest.mark.extra
+@pytest.mark.slow
+def test_a_prompt_that_is_asked_several_times_is_drawn_anew_and_the_draws_repeat(llm: LlamaCpp) -> None:
+    prompt = user_prompt("Write a line about the sea.")
+    draws = [done.text for done in llm.complete([prompt] * 3, Sampling(temperature=1.0, max_tokens=12))]
+    assert len(set(draws)) == 3
+    assert [done.text for done in llm.complete([prompt] * 3, Sampling(temperature=1.0, max_tokens=12))] == draws

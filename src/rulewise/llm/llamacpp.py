@@ -12,6 +12,7 @@ from rulewise.errors import InputError, LLMError
 from rulewise.extras import require
 from rulewise.llm.base import Completion, OnDone, Prompt, Sampling, failed
 from rulewise.llm.chat import read_reply, request_body
+from rulewise.llm.keys import occurrences, prompt_key
 from rulewise.llm.pool import run_batch
 from rulewise.llm.retry import judge
 
@@ -77,11 +78,18 @@ class LlamaCpp:
     ) -> list[Completion]:
         """One completion a prompt, in order; a prompt that does not fit the context fails as too long.
 
+        A prompt that occurs several times in a batch is drawn with the next seed each time, if the temperature is above
+        0, so that each is a draw of its own.
+
         Raises:
             LLMError: If llama.cpp fails as a whole.
         """
+        draws = occurrences(map(prompt_key, prompts)) if sampling.temperature > 0 else [0] * len(prompts)
         return run_batch(
-            prompts, lambda prompt, _: self._ask(prompt, sampling), n_threads=self._n_parallel, on_done=on_done
+            list(zip(prompts, draws, strict=True)),
+            lambda job, _: self._ask(job[0], sampling, job[1]),
+            n_threads=self._n_parallel,
+            on_done=on_done,
         )
 
     def _load(self, n_ctx: int, n_threads: int | None, n_gpu_layers: int | None) -> Any:
@@ -107,9 +115,9 @@ class LlamaCpp:
                 model=self.name,
             ) from exc
 
-    def _ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
+    def _ask(self, prompt: Prompt, sampling: Sampling, draw: int) -> Completion:
         body = request_body("", prompt, sampling, grammar="llamacpp")
-        body.setdefault("seed", self._seed)
+        body["seed"] = body.get("seed", self._seed) + draw
         began = time.monotonic()
         try:
             reply = self._server.handle_chat_completions(body)
