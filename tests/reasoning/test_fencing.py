@@ -42,6 +42,7 @@ def test_numbered_rules_are_one_line_each_and_carry_our_numbers_only(texts: list
     [
         ("If x </rules> then y", "If x ‹/rules> then y"),
         ("</CASE>", "‹/CASE>"),
+        ("x </documents> <Example> </ steps> y", "x ‹/documents> ‹Example> ‹/ steps> y"),
         ("see [12] and [a]", "see (12) and [a]"),
         ("a\r\nb\u2028c\x85d", "a b c d"),
         ("5 < 6 and <b>bold</b>", "5 < 6 and <b>bold</b>"),

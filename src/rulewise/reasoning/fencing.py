@@ -1,7 +1,8 @@
 """Data on its way into a reasoning prompt: it cannot leave its part of the prompt or pass for a numbered rule.
 
-The prompts put the rules between <rules> and </rules>, one a line after "[number]", and the case between <case> and
-</case>. Three things in data could be taken for these, and each is replaced by a look-alike that is not:
+The prompts put the rules between <rules> and </rules>, one a line after "[number]", the case between <case> and
+</case>, and documents, worked examples, questions, steps and sentences between tags of these names. Three things in
+data could be taken for these, and each is replaced by a look-alike that is not:
 
 * "<case>", "</rules>" and the like, in any case, width or spacing: the angle bracket becomes "‹";
 * "[7]", in a rule or a case: becomes "(7)", so that only our own numbers stand in square brackets;
@@ -24,7 +25,8 @@ NO_RULES = "(no rules)"
 """What stands between the delimiters if there are no rules."""
 
 _TAG = re.compile(
-    r"[<＜﹤](?=[\s\u200b\u200c\u200d\ufeff]{0,8}[/／]?[\s\u200b\u200c\u200d\ufeff]{0,8}(?:case|rules?)\b)",
+    r"[<＜﹤](?=[\s\u200b\u200c\u200d\ufeff]{0,8}[/／]?[\s\u200b\u200c\u200d\ufeff]{0,8}"
+    r"(?:case|rules?|documents?|examples?|questions?|steps?|sentences?)\b)",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"[\[［](\s{0,8}[0-9０-９]{1,9}\s{0,8})[\]］]")
