@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from rulewise.errors import FileFormatError, InputError
+from rulewise.pipelines.plain import answer_of, plain, query_to_dict, record_of
 from rulewise.rules.exchange import rule_from_dict, rule_to_dict
-from rulewise.types import Answer, Hit, Premise, Query, RerankReport, Rule, Usage
+from rulewise.types import Answer, Hit, Query, RerankReport, Rule, Usage
 
 __all__ = ["VERSION", "Trace"]
 
 VERSION = 1
 """Version of the JSON form; another one is refused when read."""
 
-T = TypeVar("T")
 NO_USAGE: Mapping[str, Usage] = {}
 
 
@@ -84,14 +84,14 @@ class Trace:
         rules = {hit.item.id: rule_to_dict(hit.item) for hit in (*self.found, *self.hits)}
         return {
             "version": VERSION,
-            "query": {k: v for k, v in asdict(self.query).items() if v is not None and (k, v) != ("instruction", "")},
+            "query": query_to_dict(self.query),
             "induced": None if self.induced is None else rule_to_dict(self.induced),
             "searches": dict(self.searches),
             "found": [_hit_to_dict(hit) for hit in self.found],
             "hits": [_hit_to_dict(hit) for hit in self.hits],
-            "rerank": None if self.rerank is None else _plain(asdict(self.rerank)),
+            "rerank": None if self.rerank is None else plain(asdict(self.rerank)),
             "shown": list(self.shown),
-            "answer": None if self.answer is None else _plain(asdict(self.answer)),
+            "answer": None if self.answer is None else plain(asdict(self.answer)),
             "usage": {stage: asdict(usage) for stage, usage in self.usage.items()},
             "rules": list(rules.values()),
         }
@@ -126,16 +126,9 @@ class Trace:
             hits=tuple(_hit(hit, rules) for hit in data["hits"]),
             rerank=None if data["rerank"] is None else _report(data["rerank"]),
             shown=tuple(data["shown"]),
-            answer=None if data["answer"] is None else _answer(data["answer"]),
-            usage={stage: _record(Usage, usage) for stage, usage in data["usage"].items()},
+            answer=None if data["answer"] is None else answer_of(data["answer"]),
+            usage={stage: record_of(Usage, usage) for stage, usage in data["usage"].items()},
         )
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON gives it back: tuples become lists."""
-    if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, (tuple, list)) else value
 
 
 def _hit_to_dict(hit: Hit[Rule]) -> dict[str, Any]:
@@ -157,22 +150,5 @@ def _rule(value: Mapping[str, Any]) -> Rule:
     return Rule(id=value["id"], text="", source=value.get("source", ""), metadata=dict(value.get("metadata", {})))
 
 
-def _record(kind: Callable[..., T], value: Mapping[str, Any], **parts: Any) -> T:
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    if unknown := value.keys() - known:
-        raise InputError(f"unknown key {sorted(unknown)[0]!r}")
-    return kind(**{key: tuple(part) if isinstance(part, list) else part for key, part in value.items()} | parts)
-
-
 def _report(value: Mapping[str, Any]) -> RerankReport:
-    return _record(RerankReport, value, usage=_record(Usage, value["usage"]))
-
-
-def _answer(value: Mapping[str, Any]) -> Answer:
-    premises: Sequence[Mapping[str, Any]] = value["premises"]
-    return _record(
-        Answer,
-        value,
-        premises=tuple(_record(Premise, premise) for premise in premises),
-        usage=_record(Usage, value["usage"]),
-    )
+    return record_of(RerankReport, value, usage=record_of(Usage, value["usage"]))
