@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+from rulewise.retrieval.base import Where
 from rulewise.types import Document, Hit, Query, Rule
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "GuidedForm",
     "GuidedHits",
     "GuidedSearch",
+    "GuidedSearcher",
     "Recognised",
     "RuleChoice",
     "RuleChooser",
@@ -108,3 +110,12 @@ class GuidedHits:
     hits: tuple[Hit[Document], ...]
     searches: tuple[GuidedSearch, ...]
     notes: tuple[str, ...] = ()
+
+
+class GuidedSearcher(Protocol):
+    """Searches documents for queries, guided by the rules that were chosen for each."""
+
+    def search(
+        self, queries: Sequence[Query], choices: Sequence[RuleChoice], *, k: int, where: Where | None = None
+    ) -> list[GuidedHits]:
+        """At most `k` documents a query, best first, in the queries' order; one choice a query."""
