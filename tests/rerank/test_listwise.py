@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from rulewise.errors import InputError, UnknownNameError
 from rulewise.llm.base import Completion, failed
 from rulewise.rerank import RERANKERS
-from rulewise.rerank.budget import MIN_TOKENS, estimate_tokens, shorten_evenly
+from rulewise.rerank.budget import MIN_TOKENS, shorten_evenly
 from rulewise.rerank.constraint import ranking_grammar, ranking_schema
 from rulewise.rerank.listwise import Listwise
 from rulewise.testing import ScriptedLLM, check_reranker
+from rulewise.text import estimate_tokens
 from rulewise.types import Hit, Query, Rule
 
 QUERY = Query(id="q", text="Ann owns a bike.")

@@ -20,8 +20,8 @@ from rulewise.llm.base import user_prompt
 from rulewise.llm.keys import prompt_key
 from rulewise.llm.metered import is_free
 from rulewise.llm.prices import PriceTable
-from rulewise.rerank.budget import estimate_tokens
 from rulewise.rules.library import RuleLibrary
+from rulewise.text import estimate_tokens
 from rulewise.types import Example
 
 __all__ = ["CellEstimate", "RunEstimate", "estimate_run"]

@@ -1,29 +1,18 @@
-"""Prompt budgets: an estimate of tokens without a tokenizer, and texts shortened evenly to fit."""
+"""Prompt budgets: texts shortened evenly to fit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["ELLIPSIS", "MIN_TOKENS", "estimate_tokens", "shorten_evenly"]
+from rulewise.text import estimate_tokens
+
+__all__ = ["ELLIPSIS", "MIN_TOKENS", "shorten_evenly"]
 
 ELLIPSIS = "…"
 """What a shortened text ends with."""
 
 MIN_TOKENS = 8
 """No text is made shorter than this, so that each rule can still be told from the others."""
-
-
-def _quarters(text: str) -> int:
-    return sum(1 if char.isascii() else 4 for char in text)
-
-
-def estimate_tokens(text: str) -> int:
-    """About how many tokens a text has: a quarter for an ASCII character, one for any other, rounded up.
-
-    Choice: English runs at about four characters a token and Chinese at about one or less in current vocabularies, so
-    this is a little high for both, which is the safe side. An exact count would need each model's own tokenizer.
-    """
-    return -(-_quarters(text) // 4)
 
 
 def shorten_evenly(texts: Sequence[str], *, budget: int) -> list[str]:

@@ -11,10 +11,11 @@ from rulewise.llm.base import LLM, Completion, Sampling, usage_of, user_prompt
 from rulewise.prompts.data import as_block, as_line, numbered
 from rulewise.prompts.load import render
 from rulewise.registry import unknown_name
-from rulewise.rerank.budget import estimate_tokens, shorten_evenly
+from rulewise.rerank.budget import shorten_evenly
 from rulewise.rerank.constraint import Constraint, constrained
 from rulewise.rerank.permutation import Permutation, parse
 from rulewise.rerank.windows import check_windows, windows
+from rulewise.text import estimate_tokens
 from rulewise.types import Hit, Query, Ranking, RerankReport, Rule
 
 __all__ = ["Listwise"]
