@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from rulewise.corpus.corpus import Corpus
 from rulewise.errors import InputError
 from rulewise.files import sha256_texts
 from rulewise.registry import unknown_name
@@ -37,6 +38,7 @@ class Benchmark:
         labels: All answers that the set knows, where answers are labels; for `match_word`.
         source: Where the set comes from, and its licence as far as it is known.
         problems: What was left out when the set was read, one line each.
+        corpus: The documents that are searched for the queries; None for a set that is about rules alone.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Benchmark:
     labels: tuple[str, ...] = ()
     source: str = ""
     problems: tuple[str, ...] = ()
+    corpus: Corpus | None = None
 
     def __post_init__(self) -> None:
         if WHOLE not in self.libraries:
