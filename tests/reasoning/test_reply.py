@@ -114,7 +114,7 @@ def test_json_that_was_cut_off_still_gives_its_answer() -> None:
         ("Rules used: [1]\nSo the answer is: Paris.", "Paris.", "a sentence"),
         ("Rules used: [1]", "", "no answer"),
         ("", "", "no answer"),
-        ("Rules used: the first\nAnswer: x", "x", "could not be read"),
+        ("Rules used: the best\nAnswer: x", "x", "could not be read"),
     ],
 )
 def test_a_repaired_reply_says_what_was_repaired(text: str, answer: str, note: str) -> None:

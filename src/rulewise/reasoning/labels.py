@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rulewise.reasoning.ordinals import ordinals_in
 from rulewise.text import collapse, fold
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "MARKS",
     "STARTS_NO_RULE",
     "Quoted",
+    "document_numbers_in",
     "label_of",
     "numbers_in",
     "premise_in",
@@ -30,6 +32,14 @@ LABELS = {
     "答案": "answer",
     "最终答案": "answer",
     "回答": "answer",
+    "réponse": "answer",
+    "antwort": "answer",
+    "respuesta": "answer",
+    "resposta": "answer",
+    "risposta": "answer",
+    "ответ": "answer",
+    "答え": "answer",
+    "답": "answer",
     "rules used": "rules",
     "rule used": "rules",
     "used rules": "rules",
@@ -41,6 +51,15 @@ LABELS = {
     "适用规则": "rules",
     "适用的规则": "rules",
     "规则": "rules",
+    "documents used": "documents",
+    "document used": "documents",
+    "used documents": "documents",
+    "documents": "documents",
+    "使用的文档": "documents",
+    "使用文档": "documents",
+    "所用文档": "documents",
+    "引用文档": "documents",
+    "文档": "documents",
     "premise": "premise",
     "premises": "premise",
     "前提": "premise",
@@ -58,9 +77,12 @@ STARTS_NO_RULE = re.compile(
     re.IGNORECASE,
 )
 IS_NO_RULE = re.compile(_NO_RULE + r"(?: (?:here|to (?:the|this) (?:case|query)))?[\s.。!！*_`]*", re.IGNORECASE)
-_NONE = frozenset(("", "none", "no", "no rule", "no rules", "n/a", "0", "[]", "[0]", "-", "无", "没有", "不适用"))
+_NONE = frozenset(
+    ("", "none", "no", "no rule", "no rules", "no documents", "n/a", "0", "[]", "[0]", "-", "无", "没有", "不适用")
+)
 _BRACKETED = re.compile(r"[\[［【]\s*([0-9]{1,6}(?:\s*[,，、]\s*[0-9]{1,6})*)\s*[\]］】]")
 _NAMED = re.compile(r"(?:\brules?|规则)\s*#?\s*([0-9]{1,6})\b", re.IGNORECASE)
+_NAMED_DOCUMENT = re.compile(r"(?:\b(?:documents?|docs?|passages?)|文档)\s*#?\s*([0-9]{1,6})\b", re.IGNORECASE)
 _LIST = re.compile(r"[\s#]*[0-9]{1,6}(?:[\s,，、;；&#.]|and|和|及|与|[0-9]){0,400}", re.IGNORECASE)
 _HEADED = re.compile(
     r"\s*(?:(?:rule|规则)\s*#?\s*|[\[［【(（]\s*)([0-9]{1,6})\s*[\]］】)）]?[\s.:：,，、\-–—]*", re.IGNORECASE
@@ -107,11 +129,23 @@ def unmark(text: str) -> str:
 
 
 def numbers_in(value: str) -> tuple[int, ...] | None:
-    """The rule numbers in a value; () if it says none, None if it cannot be read."""
-    if fold(value).strip(" .。*_`()") in _NONE or STARTS_NO_RULE.match(value):
+    """The rule numbers in a value, in digits or words; () if it says none, None if it cannot be read."""
+    if STARTS_NO_RULE.match(value):
+        return ()
+    found = _numbers(value, _NAMED)
+    return (ordinals_in(value) or None) if found is None else found
+
+
+def document_numbers_in(value: str) -> tuple[int, ...] | None:
+    """The document numbers in a value; () if it says none, None if it cannot be read."""
+    return _numbers(value, _NAMED_DOCUMENT)
+
+
+def _numbers(value: str, named: re.Pattern[str]) -> tuple[int, ...] | None:
+    if fold(value).strip(" .。*_`()") in _NONE:
         return ()
     found = [n for group in _BRACKETED.findall(value) for n in re.findall("[0-9]+", group)]
-    found = found or _NAMED.findall(value)
+    found = found or named.findall(value)
     if not found and (match := _LIST.match(value)):
         found = re.findall("[0-9]{1,6}", match.group() if match.end() == len(value) else match.group().split(" ")[0])
     return tuple(dict.fromkeys(int(n) for n in found)) or None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from rulewise.reasoning.labels import (
     MARKS,
     STARTS_NO_RULE,
     Quoted,
+    document_numbers_in,
     label_of,
     numbers_in,
     premise_in,
@@ -25,7 +26,7 @@ from rulewise.reasoning.labels import (
 )
 from rulewise.text import collapse, fold
 
-__all__ = ["NO_RULE_TEXT", "Reply", "final_answer", "read_reply"]
+__all__ = ["NO_RULE_TEXT", "Reply", "bare_answer", "final_answer", "read_reply"]
 
 NO_RULE_TEXT = "no rule applies"
 """An answer's text if the model says no more than this."""
@@ -51,6 +52,7 @@ class Reply:
         answer: The answer's text; "" if there is none.
         numbers: The rules' numbers as given, unchecked, without repetition; None if no line says which were used.
         premises: The premises, unchecked, in order.
+        documents: The documents' numbers as given, unchecked, without repetition; None if no line names documents.
         no_rule: Whether the model says that no rule applies.
         notes: What was repaired, one short clause each.
     """
@@ -58,6 +60,7 @@ class Reply:
     answer: str
     numbers: tuple[int, ...] | None = None
     premises: tuple[Quoted, ...] = ()
+    documents: tuple[int, ...] | None = None
     no_rule: bool = False
     notes: tuple[str, ...] = ()
 
@@ -123,6 +126,26 @@ def final_answer(text: str, *, is_whole: bool = False) -> tuple[str, tuple[str, 
     return _shorten(answer, notes), tuple(notes)
 
 
+def bare_answer(text: str) -> tuple[str, tuple[str, ...]]:
+    """The answer in a reply that was to be nothing else, and notes on how it was found.
+
+    The last "Answer:" line counts, if there is one all the same; without one, "the answer is ...", and without that the
+    first line with text.
+    """
+    notes: list[str] = []
+    text = _tail(text, notes)
+    answer = _answer_in([label_of(line) for line in text.splitlines()])
+    if answer is None and (phrases := _PHRASE.findall(text)):
+        answer = unmark(phrases[-1])
+        notes.append("the answer was taken from a sentence")
+    elif answer is None:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        answer = unmark(lines[0]) if lines else ""
+        if len(lines) > 1:
+            notes.append(f"the first of {len(lines)} lines was taken as the answer")
+    return _shorten(answer, notes), tuple(notes)
+
+
 def _text(value: object) -> str:
     """A JSON value as text: lists joined, absent values blank."""
     if isinstance(value, list):
@@ -147,14 +170,23 @@ def _object_in(text: str) -> Mapping[str, Any] | None:
     return parts if "answer" in parts or "rules" in parts else None
 
 
+def _listed(
+    given: object, read: Callable[[str], tuple[int, ...] | None], kind: str, notes: list[str]
+) -> tuple[int, ...] | None:
+    """The numbers under a key of an object; None if there are none to read."""
+    if given is None:
+        return None
+    groups = [read(_text(value)) for value in (given if isinstance(given, list) else [given])[:MAX_PREMISES]]
+    numbers = tuple(dict.fromkeys(n for group in groups for n in group or ()))
+    if None in groups:
+        notes.append(f"{kind} used could not be read")
+        return numbers or None
+    return numbers
+
+
 def _from_object(parts: Mapping[str, Any], notes: list[str]) -> Reply:
-    given = parts.get("rules")
-    listed_rules = given if isinstance(given, list) else [given]
-    read = [numbers_in(_text(value)) for value in listed_rules[:MAX_PREMISES]]
-    numbers = None if given is None else tuple(dict.fromkeys(n for group in read for n in group or ()))
-    if given is not None and None in read:
-        notes.append("rules used could not be read")
-        numbers = numbers or None
+    numbers = _listed(parts.get("rules"), numbers_in, "rules", notes)
+    documents = _listed(parts.get("documents"), document_numbers_in, "documents", notes)
     premises: list[Quoted] = []
     listed = parts.get("premise")
     for entry in listed if isinstance(listed, list) else []:
@@ -171,7 +203,14 @@ def _from_object(parts: Mapping[str, Any], notes: list[str]) -> Reply:
             premises.append(quoted)
     answer = _text(parts.get("answer"))
     says_none = parts.get("no_rule") is True or numbers == () or bool(STARTS_NO_RULE.match(answer))
-    return Reply(answer=answer, numbers=numbers, premises=tuple(premises), no_rule=says_none, notes=tuple(notes))
+    return Reply(
+        answer=answer,
+        numbers=numbers,
+        premises=tuple(premises),
+        documents=documents,
+        no_rule=says_none,
+        notes=tuple(notes),
+    )
 
 
 def _from_broken_object(text: str, notes: list[str]) -> Reply | None:
@@ -193,6 +232,7 @@ def _from_broken_object(text: str, notes: list[str]) -> Reply | None:
 
 def _from_lines(text: str, notes: list[str]) -> Reply:
     numbers: tuple[int, ...] | None = None
+    documents: tuple[int, ...] | None = None
     premises: list[Quoted] = []
     no_rule, loose = False, []
     parts = [label_of(line) for line in text.splitlines()]
@@ -203,6 +243,12 @@ def _from_lines(text: str, notes: list[str]) -> Reply:
                 notes.append("rules used could not be read")
             else:
                 numbers = tuple(dict.fromkeys((*(numbers or ()), *read)))
+        elif part == "documents":
+            cited = document_numbers_in(unmark(value))
+            if cited is None:
+                notes.append("documents used could not be read")
+            else:
+                documents = tuple(dict.fromkeys((*(documents or ()), *cited)))
         elif part == "premise":
             if quoted := premise_in(value):
                 premises.append(quoted)
@@ -221,7 +267,14 @@ def _from_lines(text: str, notes: list[str]) -> Reply:
         if answer or not (no_rule or numbers == ()):
             notes.append(f"no 'Answer:' line: {how}")
     says_none = no_rule or numbers == () or bool(STARTS_NO_RULE.match(answer))
-    return Reply(answer=answer, numbers=numbers, premises=tuple(premises), no_rule=says_none, notes=tuple(notes))
+    return Reply(
+        answer=answer,
+        numbers=numbers,
+        premises=tuple(premises),
+        documents=documents,
+        no_rule=says_none,
+        notes=tuple(notes),
+    )
 
 
 def read_reply(text: str) -> Reply:
@@ -241,6 +294,7 @@ def read_reply(text: str) -> Reply:
         answer=_shorten(answer, more),
         numbers=reply.numbers,
         premises=reply.premises[:MAX_PREMISES],
+        documents=reply.documents,
         no_rule=reply.no_rule,
         notes=tuple(dict.fromkeys(more)),
     )
