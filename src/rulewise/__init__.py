@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rulewise._version import __version__
 
 if TYPE_CHECKING:
+    from rulewise.corpus.corpus import Corpus
     from rulewise.evaluation.benchmark import Benchmark
     from rulewise.evaluation.evaluate import evaluate
     from rulewise.evaluation.experiment import load_experiment
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
     from rulewise.llm.cached import CachedLLM
     from rulewise.llm.metered import MeteredLLM
     from rulewise.llm.recorded import RecordedLLM, RecordingLLM
+    from rulewise.pipelines.rag_trace import RagTrace
+    from rulewise.pipelines.rulerag import RuleRag
     from rulewise.pipelines.siar import Siar
     from rulewise.pipelines.trace import Trace
     from rulewise.reasoning.cot import ChainOfThought
     from rulewise.reasoning.direct import Direct
+    from rulewise.reasoning.with_documents import WithDocuments
     from rulewise.reasoning.with_rules import WithRules
     from rulewise.rerank.listwise import Listwise
     from rulewise.rerank.pointwise import Pointwise
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from rulewise.types import Answer, Atom, Case, Example, Hit, Query, Rule
 
 _HOMES = {
+    "rulewise.corpus.corpus": ("Corpus",),
     "rulewise.evaluation.benchmark": ("Benchmark",),
     "rulewise.evaluation.evaluate": ("evaluate",),
     "rulewise.evaluation.experiment": ("load_experiment",),
@@ -50,10 +55,13 @@ _HOMES = {
     "rulewise.llm.cached": ("CachedLLM",),
     "rulewise.llm.metered": ("MeteredLLM",),
     "rulewise.llm.recorded": ("RecordedLLM", "RecordingLLM"),
+    "rulewise.pipelines.rag_trace": ("RagTrace",),
+    "rulewise.pipelines.rulerag": ("RuleRag",),
     "rulewise.pipelines.siar": ("Siar",),
     "rulewise.pipelines.trace": ("Trace",),
     "rulewise.reasoning.cot": ("ChainOfThought",),
     "rulewise.reasoning.direct": ("Direct",),
+    "rulewise.reasoning.with_documents": ("WithDocuments",),
     "rulewise.reasoning.with_rules": ("WithRules",),
     "rulewise.rerank.listwise": ("Listwise",),
     "rulewise.rerank.pointwise": ("Pointwise",),
@@ -80,6 +88,7 @@ __all__ = [
     "Case",
     "ChainOfThought",
     "Completion",
+    "Corpus",
     "Demonstration",
     "Dense",
     "Direct",
@@ -92,15 +101,18 @@ __all__ = [
     "MeteredLLM",
     "Pointwise",
     "Query",
+    "RagTrace",
     "RecordedLLM",
     "RecordingLLM",
     "Rule",
     "RuleFilter",
     "RuleIndex",
     "RuleLibrary",
+    "RuleRag",
     "Sampling",
     "Siar",
     "Trace",
+    "WithDocuments",
     "WithRules",
     "__version__",
     "build_encoder",
