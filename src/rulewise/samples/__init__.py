@@ -4,6 +4,7 @@
   a clinical trial, and kinship
 - `cases.jsonl`: 48 cases, 12 a domain: `id`, `input`, `domain`, `language`, `gold_rules`, `answer`, for some `as_of`
 - `demos.jsonl`: 8 demonstrations for few-shot induction: `query`, `rule_natural`, `rule_formal`
+- `worked.jsonl`: 3 worked cases for prompts with examples, see `rulewise.reasoning.worked`
 - `my_rules.csv`, `my_cases.jsonl`: five rules and three cases of a bicycle workshop, as a user's own files might look
 
 The policies are invented. Cases tell what happened in their own words, so that few of their words are the rule's.
@@ -23,7 +24,15 @@ from rulewise.types import Atom, Example, Query, Rule
 
 __all__ = ["SAMPLES", "load_cases", "load_demonstrations", "load_rules", "sample_path"]
 
-SAMPLES = ("cases.jsonl", "demos.jsonl", "library.jsonl", "my_cases.jsonl", "my_rules.csv", "recordings.jsonl")
+SAMPLES = (
+    "cases.jsonl",
+    "demos.jsonl",
+    "library.jsonl",
+    "my_cases.jsonl",
+    "my_rules.csv",
+    "recordings.jsonl",
+    "worked.jsonl",
+)
 """The names that `sample_path` knows, in alphabetical order."""
 
 
