@@ -68,7 +68,7 @@ def test_missing_and_unknown_fields_are_named() -> None:
 
 @pytest.mark.parametrize("name", ["rerenk", "../load", ""])
 def test_an_unknown_prompt_is_refused(name: str) -> None:
-    with pytest.raises(UnknownNameError, match="Known: .*induction, "):
+    with pytest.raises(UnknownNameError, match=r"Known: .*induction, "):
         load_prompt(name)
 
 

@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 
 from rulewise.reasoning.rationale import MAX_SENTENCE, own_part, read_line, read_rationale
 
-PIECES = st.lists(
-    st.sampled_from(
-        ["Step: ", "Step 2. ", "Answer: ", "答案：", "Rules used: [1]", "\n", "```\n", "<example>", "</question>", "**"]
-        + ["First, ", "x. Y", "The answer is ", "none", "\0", "。", " ", "\u2028", "Ana won. ", "- ", "1) ", "[9]"]
-    ),
-    max_size=25,
-).map("".join)
+UNITS = [
+    *("Step: ", "Step 2. ", "Answer: ", "答案：", "Rules used: [1]", "\n", "```\n", "<example>", "</question>", "**"),
+    *("First, ", "x. Y", "The answer is ", "none", "\0", "。", " ", "\u2028", "Ana won. ", "- ", "1) ", "[9]"),
+]
+PIECES = st.lists(st.sampled_from(UNITS), max_size=25).map("".join)
 
 
 @pytest.mark.parametrize(
