@@ -18,6 +18,7 @@ __all__ = [
     "atomic_file",
     "atomic_folder",
     "dumps",
+    "dumps_bytes",
     "read_jsonl",
     "sha256_file",
     "sha256_texts",
@@ -33,12 +34,15 @@ def dumps(value: object) -> str:
     A value with half of a surrogate pair, which a model's reply may hold and UTF-8 cannot, is written in ASCII, so that
     it can be stored and comes back as it was.
     """
-    line = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))
+    return dumps_bytes(value).decode("utf-8")
+
+
+def dumps_bytes(value: object) -> bytes:
+    """What `dumps` gives, in UTF-8."""
     try:
-        line.encode("utf-8")
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(", ", ": ")).encode("utf-8")
     except UnicodeEncodeError:
-        return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(", ", ": "))
-    return line
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(", ", ": ")).encode("ascii")
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:

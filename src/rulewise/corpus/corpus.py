@@ -8,7 +8,7 @@ from typing import Any, Protocol, overload, runtime_checkable
 
 from rulewise.corpus.metadata import ColumnRows, PackedRows
 from rulewise.errors import FileFormatError, InputError
-from rulewise.files import atomic_file, dumps, read_jsonl, sha256_texts
+from rulewise.files import atomic_file, dumps_bytes, read_jsonl, sha256_texts
 from rulewise.types import EMPTY, Document
 
 __all__ = ["Corpus"]
@@ -183,7 +183,7 @@ class Corpus(Sequence[Document]):
                 row: dict[str, Any] = {"id": document.id, "text": document.text}
                 if document.metadata:
                     row["metadata"] = dict(document.metadata)
-                out.write(dumps(row).encode("utf-8") + b"\n")
+                out.write(dumps_bytes(row) + b"\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Corpus:

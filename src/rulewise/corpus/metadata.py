@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
 from rulewise.errors import InputError
@@ -50,8 +50,16 @@ class ColumnRows(_Rows):
         return self._n
 
     def _row(self, position: int) -> Mapping[str, str]:
-        found = ((key, column[position]) for key, column in self._columns.items())
-        return {key: value for key, value in found if value is not None} or EMPTY
+        return _filled(self._columns, [column[position] for column in self._columns.values()])
+
+    def __iter__(self) -> Iterator[Mapping[str, str]]:
+        if not self._columns:
+            return iter([EMPTY] * self._n)
+        return (_filled(self._columns, row) for row in zip(*self._columns.values(), strict=True))
+
+
+def _filled(keys: Iterable[str], values: Iterable[str | None]) -> Mapping[str, str]:
+    return {key: value for key, value in zip(keys, values, strict=True) if value is not None} or EMPTY
 
 
 class PackedRows(_Rows):
