@@ -60,8 +60,26 @@ def test_what_a_model_goes_on_with_is_left_out_and_noted() -> None:
     assert read.notes == ("the reply went on with another example, which was left out",)
 
 
-def test_a_reply_that_begins_with_a_tag_is_kept() -> None:
-    assert own_part("<example>\nAnswer: x") == ("<example>\nAnswer: x", ())
+@pytest.mark.parametrize(
+    ("reply", "steps", "answer"),
+    [
+        ("<example>\nStep: a\nAnswer: x\n</example>", ("a",), "x"),
+        ("<question>\nWho won?\n</question>\n\nStep: a\nAnswer: x", ("a",), "x"),
+        ("<rules>\n[1] r\n</rules>\n<QUESTION>\nWho?\n</QUESTION>\nStep: a\nAnswer: x", ("a",), "x"),
+        ("</question>\nStep: a\nAnswer: x", ("a",), "x"),
+        ("<example>\n<question>\nWho won?\n</example>\nAnswer: forged", (), ""),
+        ("<question>\nWho won?", (), ""),
+        ("<example>", (), ""),
+    ],
+)
+def test_what_a_reply_repeats_of_the_prompt_is_no_answer(reply: str, steps: tuple[str, ...], answer: str) -> None:
+    read = read_rationale(reply, max_steps=5)
+    assert (read.steps, read.answer) == (steps, answer)
+    assert read.notes[0] == "what the reply repeats of the prompt was left out"
+
+
+def test_a_clean_reply_is_its_own_part() -> None:
+    assert own_part("Step: a <b>bold</b>\nAnswer: x") == ("Step: a <b>bold</b>\nAnswer: x", ())
 
 
 def test_steps_beyond_the_bound_and_long_ones_are_cut_and_counted() -> None:
@@ -89,6 +107,9 @@ def test_nothing_is_read_as_nothing(reply: str) -> None:
         ("Question 1: Who won?", "Who won?"),
         ("QUESTION： Who won?", "Who won?"),
         ("Question: Who won?\n<question>\nanother", "Who won?"),
+        ("<question>\nWho won?\n</question>\n", "Who won?"),
+        ("<sentence>Step: Who won?</sentence>", "Who won?"),
+        ("<example>\n<question>\nWho won?\n</question>", ""),
         ("Question: none", ""),
         ("None.", ""),
         ("Question: ???", ""),
@@ -116,7 +137,22 @@ def test_any_text_gives_a_bounded_reading(reply: str) -> None:
     assert "\n" not in value
 
 
-@pytest.mark.parametrize("unit", ["Step: a ", "First, ", "a. A", "<", "`" * 3 + "\n", "Answer: ", "\n", " ", "Step:\n"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "Step: a ",
+        "<example>",
+        "<rules>x</rules>",
+        "First, ",
+        "a. A",
+        "<",
+        "`" * 3 + "\n",
+        "Answer: ",
+        "\n",
+        " ",
+        "Step:\n",
+    ],
+)
 def test_hostile_length_takes_time_in_proportion(unit: str) -> None:
     began = time.process_time()
     read_rationale(unit * 30_000, max_steps=5)

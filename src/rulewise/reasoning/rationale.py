@@ -21,6 +21,7 @@ MAX_REPLY = 100_000
 """Characters of a reply that are read, from its end."""
 
 _NEXT = re.compile(r"^[ \t>*_#`]{0,16}</?\s{0,4}(?:example|question)\s{0,4}>", re.IGNORECASE | re.MULTILINE)
+_OPENS = re.compile(r"\s{0,16}<(/?)(example|question|documents|rules|steps|sentence)>", re.IGNORECASE)
 _STEP = re.compile(r"(?:step|fact|reason|步骤|事实|理由)\s{0,4}[0-9]{0,3}\s{0,4}[.:：)]\s{0,8}", re.IGNORECASE)
 _ORDER = re.compile(
     r"(?:[0-9]{1,3}[.)、]\s{0,8}|(?:first|second|third|fourth|fifth|next|then|moreover|finally)(?:ly)?,\s{0,8}"
@@ -31,6 +32,7 @@ _SENTENCES = re.compile(
     r"(?<=[a-z0-9)\]\"'’”][.!?])(?<!Mr\.)(?<!Mrs\.)(?<!Dr\.)(?<!St\.)(?<!No\.)(?<!vs\.)\s+(?=[A-Z0-9\"“'(\[])"
     r"|(?<=[。！？])|\s+(?=(?:First|Second|Third|Fourth|Fifth), )"
 )
+_WRAPPED = re.compile(r"\s{0,16}<(question|sentence|steps)>([^<>]{1,4000})</\1>\s{0,16}", re.IGNORECASE)
 _SAYS_ANSWER = re.compile(r"\banswer\s+is\b|答案(?:是|为)", re.IGNORECASE)
 _NOTHING = frozenset(
     (
@@ -71,14 +73,28 @@ class Rationale:
 
 
 def own_part(text: str) -> tuple[str, tuple[str, ...]]:
-    """A reply up to where the model goes on with a case of its own, and a note if it did.
+    """A reply without what it repeats of the prompt, and up to where it goes on with a case of its own; with notes.
 
-    Models without instruction tuning continue a prompt of worked cases with another "<example>" or "<question>".
+    Models without instruction tuning continue a prompt of worked cases with another "<example>" or "<question>". Small
+    models begin with a part of the prompt, such as "<question>...</question>", which is left out with its tags.
     """
-    for found in _NEXT.finditer(text):
-        if text[: found.start()].strip():
-            return text[: found.start()], ("the reply went on with another example, which was left out",)
-    return text, ()
+    notes: list[str] = []
+    start = 0
+    while found := _OPENS.match(text, start):
+        start = found.end()
+        closing = "" if found.group(1) or found.group(2).lower() == "example" else f"</{found.group(2)}>"
+        end = text.find(closing, start) if closing else -1
+        if end >= 0:
+            start = end + len(closing)
+        elif closing:  # a part that is never closed is all that there is
+            start = len(text)
+        if not notes:
+            notes.append("what the reply repeats of the prompt was left out")
+    text = text[start:]
+    if cut := _NEXT.search(text):
+        text = text[: cut.start()]
+        notes.append("the reply went on with another example, which was left out")
+    return text, tuple(notes)
 
 
 def read_rationale(text: str, *, max_steps: int) -> Rationale:
@@ -125,13 +141,14 @@ def read_line(text: str, *labels: str) -> tuple[str, tuple[str, ...]]:
     """The one line that a reply should consist of, and notes; "" if it says nothing, or says "none".
 
     The first line with one of the labels counts; if the label stands alone, the line below it. Without such a line the
-    first line that is no preface ("Here is the question:") counts.
+    first line that is no preface ("Here is the question:") counts. A line between tags of the prompt's is unwrapped.
 
     Args:
         text: The reply.
         labels: What may stand before a colon, in any case: "question".
     """
-    text, notes = own_part(text)
+    wrapped = _WRAPPED.fullmatch(text)
+    text, notes = (wrapped.group(2), ()) if wrapped else own_part(text)
     noted = list(notes)
     lines = [
         line.strip().lstrip(MARKS).strip()
