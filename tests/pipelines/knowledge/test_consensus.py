@@ -51,6 +51,11 @@ def test_of_equally_frequent_answers_the_first_drawn_is_taken() -> None:
     assert (votes.answer, votes.n_agreeing, votes.is_consensus) == ("x", 2, False)
 
 
+def test_of_equally_frequent_answers_those_without_a_step_come_last() -> None:
+    votes = vote(draws("Answer: x", "Step: a\nAnswer: y", "Step: b\nAnswer: z"), n_needed=2)
+    assert (votes.answer, votes.best) == ("y", 1)
+
+
 def test_failed_and_empty_draws_agree_with_none() -> None:
     votes = vote(draws(failed("boom", model="m"), Completion(text=" ", model="m"), "Answer: x"), n_needed=2)
     assert (votes.answer, votes.n_agreeing, votes.best, votes.is_consensus) == ("x", 1, 2, False)

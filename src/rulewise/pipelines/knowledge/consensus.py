@@ -104,7 +104,7 @@ def _read(completion: Completion, max_steps: int) -> Draw:
 
 
 def vote(draws: Sequence[Draw], *, n_needed: int) -> Vote:
-    """The answer that most draws give; of several, the one that was drawn first.
+    """The answer that most draws give; of several, the first drawn of those that come with a step.
 
     Answers are compared as `em` compares them. A failed draw agrees with none, and counts among those that could have
     agreed. The best draw is the first of the majority that has steps. Choice: Zhao et al. take the likeliest, which
@@ -116,6 +116,7 @@ def vote(draws: Sequence[Draw], *, n_needed: int) -> Vote:
             groups.setdefault(normalise_answer(draw.rationale.answer), []).append(place)
     if not groups:
         return Vote(answer="", n_agreeing=0, n_needed=n_needed, best=None)
-    most = max(groups.values(), key=len)  # the first of equals, in the order of their first draws
+    # the first of equals, in the order of their first draws
+    most = max(groups.values(), key=lambda group: (len(group), any(draws[place].rationale.steps for place in group)))
     best = next((place for place in most if draws[place].rationale.steps), most[0])
     return Vote(answer=draws[best].rationale.answer, n_agreeing=len(most), n_needed=n_needed, best=best)
