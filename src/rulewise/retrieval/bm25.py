@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rulewise.errors import InputError
 from rulewise.retrieval.analyzers import Analyzer, make_analyzer
 from rulewise.retrieval.base import Where
-from rulewise.retrieval.top import allowed_items, check_k, check_texts, id_order
+from rulewise.retrieval.top import allowed_items, check_k, check_texts, hits_at, id_order, item_texts, near_top
 from rulewise.types import Hit, Item
 
 __all__ = ["BM25", "TermMatrix", "term_matrix"]
@@ -19,6 +19,8 @@ __all__ = ["BM25", "TermMatrix", "term_matrix"]
 T = TypeVar("T", bound=Item)
 
 _FEW = 1 << 14
+_FULL = 8
+_WHOLE_CELLS = 1 << 24
 
 
 class TermMatrix(NamedTuple):
@@ -91,11 +93,12 @@ class BM25(Generic[T]):
         self._analyzer = make_analyzer(analyzer) if isinstance(analyzer, str) else analyzer
         self._k1, self._b = float(k1), float(b)
         if matrix is None:
-            matrix = term_matrix(self._analyzer.analyze_all([item.text for item in items]), k1=k1, b=b)
+            matrix = term_matrix(self._analyzer.analyze_all(item_texts(items)), k1=k1, b=b)
         self._matrix = matrix
         # plain views: slices of memory-mapped arrays cost far more than those of arrays
         self._data, self._indices = np.asarray(matrix.data), np.asarray(matrix.indices)
         self._starts: list[int] = []
+        self._wholes: dict[int, NDArray[np.float32]] = {}
         self._order: NDArray[np.int64] | None = None
 
     @property
@@ -136,16 +139,18 @@ class BM25(Generic[T]):
             return [[] for _ in texts]
         can_hit = None if where is None else allowed_items(self._items, where)
         row = np.zeros(n, dtype=np.float32)
-        hits: list[list[Hit[T]]] = []
+        found: dict[str, list[Hit[T]]] = {}
         for text in texts:
+            if text in found:
+                continue
             if not self._add(text, row):
-                hits.append([])
+                found[text] = []
                 continue
             if can_hit is not None:
                 row *= can_hit
-            hits.append(self._best(row, k))
+            found[text] = self._best(row, k)
             row.fill(0.0)
-        return hits
+        return [list(found[text]) for text in texts]
 
     def scores(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Scores of shape (len(texts), len(items)); 0 where nothing matches."""
@@ -174,26 +179,35 @@ class BM25(Generic[T]):
             return True
         for column, weight in columns:
             start, end = starts[column], starts[column + 1]
-            part = data[start:end]
-            # an item stands once in a column, so that plain indexing adds what np.add.at would
-            row[indices[start:end]] += part if weight == 1 else part * np.float32(weight)
+            if end - start > len(row) // _FULL:
+                whole = self._whole(column, start, end)
+                row += whole if weight == 1 else whole * np.float32(weight)
+            else:
+                part = data[start:end]
+                np.add.at(row, indices[start:end], part if weight == 1 else part * np.float32(weight))
         return True
 
+    def _whole(self, column: int, start: int, end: int) -> NDArray[np.float32]:
+        """A column with its zeros, which is added several times faster than one that most items are in."""
+        n = len(self._items)
+        if end - start == n:
+            return self._data[start:end]
+        whole = self._wholes.get(column)
+        if whole is None:
+            whole = np.zeros(n, dtype=np.float32)
+            whole[self._indices[start:end]] = self._data[start:end]
+            if (len(self._wholes) + 1) * n <= _WHOLE_CELLS:
+                self._wholes[column] = whole
+        return whole
+
     def _best(self, row: NDArray[np.float32], k: int) -> list[Hit[T]]:
-        if k < len(row):
-            least = np.partition(row, len(row) - k)[len(row) - k]
-            chosen = np.flatnonzero(row >= least) if least > 0 else np.flatnonzero(row)
-        else:
-            chosen = np.flatnonzero(row)
-        values = row[chosen]
+        chosen = near_top(row, k)
+        if len(chosen) and row[chosen].min() <= 0:
+            # fewer than k items match
+            chosen = np.flatnonzero(row > 0)
         if self._order is None:
             self._order = id_order(self._items)
-        best = np.lexsort((self._order[chosen], -values))[:k]
-        items = self._items
-        return [
-            Hit(item=items[at], score=score, rank=rank)
-            for rank, (at, score) in enumerate(zip(chosen[best].tolist(), values[best].tolist(), strict=True), start=1)
-        ]
+        return hits_at(self._items, chosen, row[chosen], self._order, k=k)
 
 
 def check_parameters(k1: float, b: float) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rulewise.errors import InputError, StaleIndexError
 from rulewise.retrieval.base import Encoder, Where
-from rulewise.retrieval.top import allowed_items, check_k, check_texts, id_order, top_hits
+from rulewise.retrieval.top import allowed_items, check_k, check_texts, hits_at, id_order, item_texts, near_top
 from rulewise.types import Hit, Item
 
 __all__ = ["Dense"]
@@ -20,6 +20,7 @@ T = TypeVar("T", bound=Item)
 _CELLS = 1 << 24
 _ENCODED_AT_ONCE = 256
 _DECIMALS = 6
+_SLACK = 2e-6
 
 
 class Dense(Generic[T]):
@@ -50,14 +51,17 @@ class Dense(Generic[T]):
         vectors: NDArray[np.float32] | None = None,
         on_encoded: Callable[[int], None] | None = None,
     ) -> None:
-        self._items = tuple(items)
+        self._items: Sequence[T] = items
         self._encoder = encoder
-        self._order = id_order(self._items)
-        self._vectors = self._encoded(on_encoded) if vectors is None else _checked(vectors, len(self._items))
-        self._has_vector = _norms(self._vectors) > 0
+        self._order: NDArray[np.int64] | None = None
+        made = self._encoded(on_encoded) if vectors is None else vectors
+        norms = _checked_norms(made, len(self._items))
+        self._vectors = made
+        self._has_vector = norms > 0
+        self._all_have = bool(self._has_vector.all())
 
     @property
-    def items(self) -> tuple[T, ...]:
+    def items(self) -> Sequence[T]:
         """What is searched, in the order of the columns of `scores`."""
         return self._items
 
@@ -80,17 +84,34 @@ class Dense(Generic[T]):
         """
         check_k(k)
         check_texts(texts)
-        if not self._items:
+        if not len(self._items):
             return [[] for _ in texts]
-        can_hit = allowed_items(self._items, where) & self._has_vector
+        can_hit = None
+        if where is not None:
+            can_hit = allowed_items(self._items, where) & self._has_vector
+        elif not self._all_have:
+            can_hit = self._has_vector
         queries = self._queries(texts)
         hits: list[list[Hit[T]]] = []
         step = max(1, _CELLS // len(self._items))
         for start in range(0, len(texts), step):
             block = queries[start : start + step]
-            for query, row in zip(block, self._cosines(block), strict=True):
-                hits.append(top_hits(self._items, row, can_hit, self._order, k=k) if query.any() else [])
+            rows: NDArray[np.float32] = block @ np.asarray(self._vectors).T
+            np.clip(rows, -1.0, 1.0, out=rows)
+            for query, row in zip(block, rows, strict=True):
+                hits.append(self._best(row, can_hit, k) if query.any() else [])
         return hits
+
+    def _best(self, row: NDArray[np.float32], can_hit: NDArray[np.bool_] | None, k: int) -> list[Hit[T]]:
+        if self._order is None:
+            self._order = id_order(self._items)
+        # rounding keeps the order but for values that become equal, so only those near the top need it
+        if can_hit is None:
+            chosen = near_top(row, k, slack=_SLACK)
+        else:
+            possible = np.flatnonzero(can_hit)
+            chosen = possible[near_top(row[possible], k, slack=_SLACK)]
+        return hits_at(self._items, chosen, _rounded(row[chosen]), self._order, k=k)
 
     def scores(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Cosines of shape (len(texts), len(items)); 0 where the text or the item is blank.
@@ -98,15 +119,12 @@ class Dense(Generic[T]):
         Raises:
             StaleIndexError: If the encoder's vectors have another length than the items'.
         """
-        if not self._items or not texts:
+        if not len(self._items) or not texts:
             return np.zeros((len(texts), len(self._items)), dtype=np.float32)
         return self._cosines(self._queries(texts))
 
     def _cosines(self, queries: NDArray[np.float32]) -> NDArray[np.float32]:
-        cosines: NDArray[np.float32] = queries @ self._vectors.T
-        np.clip(cosines, -1.0, 1.0, out=cosines)
-        np.round(cosines, _DECIMALS, out=cosines)
-        return cosines
+        return _rounded(queries @ np.asarray(self._vectors).T)
 
     def _queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         queries = self._encoder.encode(texts, role="query")
@@ -119,31 +137,33 @@ class Dense(Generic[T]):
         return queries
 
     def _encoded(self, on_encoded: Callable[[int], None] | None) -> NDArray[np.float32]:
-        texts = [item.text for item in self._items]
+        texts = item_texts(self._items)
         blocks = []
         for start in range(0, max(len(texts), 1), _ENCODED_AT_ONCE):
-            part = texts[start : start + _ENCODED_AT_ONCE]
+            part = list(texts[start : start + _ENCODED_AT_ONCE])
             blocks.append(self._encoder.encode(part, role="document"))
             if on_encoded is not None:
                 on_encoded(len(part))
-        return _checked(np.concatenate(blocks), len(self._items))
+        return np.concatenate(blocks)
 
 
-def _checked(vectors: NDArray[np.float32], n: int) -> NDArray[np.float32]:
+def _rounded(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
+    np.clip(cosines, -1.0, 1.0, out=cosines)
+    np.round(cosines, _DECIMALS, out=cosines)
+    return cosines
+
+
+def _checked_norms(vectors: NDArray[np.float32], n: int) -> NDArray[np.float32]:
+    """The length of each row, which is 1 or 0."""
     if vectors.ndim != 2 or vectors.shape[0] != n or vectors.dtype != np.float32:
         raise InputError(
             f"vectors must be float32 of shape ({n}, dim), one row an item, got {vectors.dtype} of {vectors.shape}."
         )
-    norms = _norms(vectors)
+    norms: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     bad = np.flatnonzero(~((np.abs(norms - 1.0) < 1e-3) | (norms == 0)))
     if len(bad):
         raise InputError(
             f"vectors must have rows of length 1, or 0 for blank texts; row {int(bad[0])} (from 0) has length "
             f"{float(norms[bad[0]]):g}."
         )
-    return vectors
-
-
-def _norms(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    norms: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     return norms

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rulewise.errors import InputError
 from rulewise.registry import unknown_name
 from rulewise.retrieval.base import Where
-from rulewise.retrieval.top import allowed_items, check_k, check_texts, id_order, top_hits
+from rulewise.retrieval.top import allowed_items, check_k, check_texts, id_order, item_ids, top_hits
 from rulewise.types import Hit, Item
 
 __all__ = [
@@ -200,15 +200,15 @@ class Fused(Generic[T]):
             raise InputError("At least one weight must be above 0.")
         self._method: FusionMethod = method
         self._depth = depth
-        self._items: tuple[T, ...] = tuple(retrievers[0].items)
-        ids = [item.id for item in self._items]
+        self._items: Sequence[T] = retrievers[0].items
         for number, retriever in enumerate(retrievers, start=1):
             if method == "zscore" and not hasattr(retriever, "scores"):
                 raise InputError(
                     f"Retriever {number} ({type(retriever).__name__}) has no scores of all items. Fuse it by ranks: "
                     "method='rrf'."
                 )
-            if [item.id for item in retriever.items] != ids:
+            same = retriever.items is self._items
+            if not same and list(item_ids(retriever.items)) != list(item_ids(self._items)):
                 raise InputError(
                     f"Retriever {number} ({type(retriever).__name__}) holds other items than the first, or in another "
                     "order. Build all from the same library."
@@ -216,7 +216,7 @@ class Fused(Generic[T]):
         self._order = id_order(self._items)
 
     @property
-    def items(self) -> tuple[T, ...]:
+    def items(self) -> Sequence[T]:
         """What is searched, in the order of the columns of `scores`."""
         return self._items
 
@@ -256,7 +256,7 @@ class Fused(Generic[T]):
         if self._method == "zscore":
             return zscore_sum([part.scores(texts) for part in self._retrievers], self._weights)
         out = np.zeros((len(texts), len(self._items)), dtype=np.float32)
-        column = {item.id: at for at, item in enumerate(self._items)}
+        column = {id: at for at, id in enumerate(item_ids(self._items))}
         for row, ranked in zip(out, self.search(texts, k=max(1, len(self._items))), strict=True):
             for hit in ranked:
                 row[column[hit.item.id]] = hit.score
