@@ -17,6 +17,10 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mine": ("the fast engine of rule mining", ("numba",)),
     "rdf": ("graphs from Turtle", ("rdflib",)),
     "parquet": ("graphs from Parquet files", ("pyarrow",)),
+    "documents": (
+        "documents in chunks, from text, Markdown, PDF and DOCX",
+        ("semantic_text_splitter", "markdown_it", "pypdf", "docx"),
+    ),
     "bench": ("reports of experiments: tests, plots, pages", ("scipy", "matplotlib", "jinja2")),
 }
 """Extra name -> what the user gets, and the modules it brings."""
