@@ -39,7 +39,7 @@ _CITE_RULES = "Rules used: (the numbers of the rules that lead to the answer, e.
 _CITE_DOCUMENTS = "Documents used: (the numbers of the documents that the answer follows from, e.g. [2]; or: none)\n"
 _UNKNOWN = '; or "unknown" if the documents do not tell'
 
-_QUESTION = re.compile(r"(Time \S+ )?what does \S.* \?")
+_QUESTION = re.compile(r"(Time (?=\S*\d)\S+ )?what does \S+ \S.* \?")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
