@@ -122,16 +122,17 @@ def read_documents(
         columns=columns or {},
         encoding=encoding,
     )
-    documents = [document for path, label in found.files for document in reading.documents(path, label)]
+    read = (document for path, label in found.files for document in reading.documents(path, label))
+    corpus = Corpus(read, name=name or ", ".join(map(str, given)))
     if reading.n_problems and strict:
         more = f"\n... and {reading.n_problems - _SHOWN} more" if reading.n_problems > _SHOWN else ""
         raise FileFormatError(
             "\n".join(reading.problems[:_SHOWN])
-            + f"{more}\n{len(documents)} documents could be read, {reading.n_problems} problems. Mend them, or read "
+            + f"{more}\n{len(corpus)} documents could be read, {reading.n_problems} problems. Mend them, or read "
             "leniently."
         )
     return DocumentReport(
-        corpus=Corpus(documents, name=name or ", ".join(map(str, given))),
+        corpus=corpus,
         n_files=len(found.files),
         n_documents=reading.n_documents,
         n_chunks=reading.n_chunks,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rulewise.errors import FileFormatError, InputError
+from rulewise.types import EMPTY
 
 __all__ = ["FIELD_NAMES", "Record", "read_jsonl_records", "read_table_records"]
 
@@ -25,7 +26,7 @@ class Record(NamedTuple):
     row: int
     id: str = ""
     text: str = ""
-    metadata: Mapping[str, str] = {}
+    metadata: Mapping[str, str] = EMPTY
     fault: str = ""
 
 
