@@ -69,19 +69,19 @@ def _walk(folder: Path, endings: Collection[str], skipped: list[str]) -> list[Pa
     faults: list[OSError] = []
     for name, folders, files in os.walk(folder, onerror=faults.append):
         here = Path(name)
-        for one in (*folders, *files):
+        for one, is_file in sorted([(one, False) for one in folders] + [(one, True) for one in files]):
             path = here / one
             if one.startswith("."):
                 skipped.append(f"{path}: hidden.")
             elif path.is_symlink():
                 skipped.append(f"{path}: a link. Give it by name to have it read.")
-            elif one in files:
+            elif is_file:
                 if path.suffix.lower() not in endings:
                     skipped.append(f"{path}: of no known kind.")
                 elif not path.is_file():
                     skipped.append(f"{path}: no regular file.")
                 else:
                     found.append(path)
-        folders[:] = [one for one in folders if not one.startswith(".") and not (here / one).is_symlink()]
+        folders[:] = [one for one in sorted(folders) if not one.startswith(".") and not (here / one).is_symlink()]
     skipped.extend(f"{fault.filename}: cannot be opened ({fault.strerror})." for fault in faults)
     return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
