@@ -1,0 +1,151 @@
+"""The datasheet of a RuleQA set: sizes against the paper's, coverage, balance, leakage checks, how it was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rulewise.corpus.graph import KnowledgeGraph
+from rulewise.evaluation.ruleqa.bank import Bank
+from rulewise.evaluation.ruleqa.parts import Parts
+from rulewise.evaluation.ruleqa.presets import Preset
+from rulewise.evaluation.ruleqa.queries import Asked
+from rulewise.evaluation.ruleqa.settings import RuleQASettings, Sizes
+from rulewise.evaluation.ruleqa.training import TrainingRow
+
+__all__ = ["Facts", "datasheet"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """All that a datasheet is written from; see `builder.build_ruleqa`."""
+
+    settings: RuleQASettings
+    preset: Preset | None
+    parts: Parts
+    documents: KnowledgeGraph
+    bank: Bank
+    pool: Sequence[Asked]
+    n_with_rule: int
+    n_with_oracle: int
+    chosen: Sequence[Asked]
+    details: Mapping[str, Mapping[str, Any]]
+    border: float
+    f_r: Sequence[TrainingRow]
+    f_g: Sequence[TrainingRow]
+    n_taken: int
+
+
+def datasheet(facts: Facts) -> dict[str, Any]:
+    """The datasheet as JSON: keys are those of the Markdown page that `folder.write_ruleqa` makes of it."""
+    settings, documents = facts.settings, facts.documents
+    built = Sizes(
+        rules=len(facts.bank.library),
+        documents=documents.n_facts,
+        f_r=len(facts.f_r),
+        f_g=len(facts.f_g),
+        queries=len(facts.chosen),
+    )
+    paper = asdict(facts.preset.paper) if facts.preset is not None else {}
+    own = asdict(built)
+    sizes = {
+        key: {"here": n, **({"paper": paper[key], "difference": n - paper[key]} if key in paper else {})}
+        for key, n in own.items()
+    }
+    relations = Counter(row["relation"] for row in facts.details.values())
+    return {
+        "name": settings.name,
+        "preset": "" if facts.preset is None else facts.preset.key,
+        "source": settings.source,
+        "licence": settings.licence,
+        "notes": [] if facts.preset is None else list(facts.preset.notes),
+        "sizes": sizes,
+        "coverage": _coverage(facts),
+        "pool": {
+            "questions": len(facts.pool),
+            "with_rule": facts.n_with_rule,
+            "with_oracle_document": facts.n_with_oracle,
+        },
+        "leakage": _leakage(facts),
+        "balance": {
+            "popular": sum(row["popularity"] == "popular" for row in facts.details.values()),
+            "long-tail": sum(row["popularity"] == "long-tail" for row in facts.details.values()),
+            "border_degree": facts.border,
+        },
+        "relations": dict(sorted(relations.items(), key=lambda pair: (-pair[1], pair[0]))),
+        "rules": {
+            "from": facts.bank.how,
+            "left_out": facts.bank.dropped,
+            "by_body_atoms": {
+                str(n): count for n, count in sorted(Counter(len(r.body) for r in facts.bank.library).items())
+            },
+            "inverse": sum(len(w) == 1 and w[0].is_inverse for w in facts.bank.walks.values()),
+            "least_confidence": min((rule.confidence or 0.0 for rule in facts.bank.library), default=None),
+        },
+        "graph": {
+            "train": facts.parts.train.n_facts,
+            "valid": facts.parts.valid.n_facts,
+            "test": facts.parts.test.n_facts,
+            "repeated_rows_left_out": facts.parts.n_repeated,
+            **{
+                f"{name}_times": _span(graph)
+                for name, graph in (
+                    ("train", facts.parts.train),
+                    ("valid", facts.parts.valid),
+                    ("test", facts.parts.test),
+                    ("documents", documents),
+                )
+                if graph.is_temporal
+            },
+        },
+        "settings": settings.to_dict(),
+    }
+
+
+def _coverage(facts: Facts) -> dict[str, int]:
+    documents = facts.documents
+    names = documents.relation_names
+    heads = {rule.head.predicate for rule in facts.bank.library if rule.head is not None}
+    entities = set(documents.subjects.tolist()) | set(documents.objects.tolist())
+    together: set[tuple[int, int]] = set()
+    for s, o in zip(documents.subjects.tolist(), documents.objects.tolist(), strict=True):
+        together.add((s, o))
+        together.add((o, s))
+    return {
+        "queries": len(facts.chosen),
+        "with_rule": sum(names[asked.relation] in heads for asked in facts.chosen),
+        "with_oracle_document": sum(bool(row["oracle"]) for row in facts.details.values()),
+        "with_answer_in_some_document": sum(any(a in entities for a in q.answers) for q in facts.chosen),
+        "with_answer_beside_subject": sum(any((q.subject, a) in together for a in q.answers) for q in facts.chosen),
+        "with_answer_repeated": sum(bool(row["repeats"]) for row in facts.details.values()),
+        "with_subject_not_in_documents": sum(q.subject not in entities for q in facts.chosen),
+        "with_no_answer_in_documents": sum(not any(a in entities for a in q.answers) for q in facts.chosen),
+    }
+
+
+def _leakage(facts: Facts) -> dict[str, Any]:
+    keys = [asked.key for asked in facts.chosen]
+    f_r, f_g = {row.asked.key for row in facts.f_r}, {row.asked.key for row in facts.f_g}
+    is_shared = facts.settings.documents == "train+valid"
+    return {
+        "test_facts_among_documents": 0,  # the builder stops otherwise
+        "queries_asked_twice": len(keys) - len(set(keys)),
+        "questions_in_both_f_r_and_f_g": len(f_r & f_g),
+        "validation_questions_left_out_as_queries": facts.n_taken,
+        "queries_in_training_data": len(set(keys) & (f_r | f_g)),
+        "validation_facts_are_documents": is_shared,
+        "remark": (
+            "Validation facts are documents too, so that the answers of F_R and F_G stand in documents of their own "
+            "time. Oracle documents are earlier than their query; other documents need not be."
+            if is_shared
+            else "Documents are facts of the training part only."
+        ),
+    }
+
+
+def _span(graph: KnowledgeGraph) -> str:
+    if graph.times is None or not graph.times.size:
+        return ""
+    return f"{graph.time_names[int(graph.times.min())]} to {graph.time_names[int(graph.times.max())]}"

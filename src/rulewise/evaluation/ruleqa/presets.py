@@ -1,0 +1,161 @@
+"""The five sets of the RuleRAG paper, as far as they can be built anew from public graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from rulewise.errors import InputError
+from rulewise.evaluation.ruleqa.settings import RuleQASettings, Sizes
+from rulewise.registry import unknown_name
+
+__all__ = ["PRESETS", "Preset", "find_preset", "preset_graph"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """A set of the paper.
+
+    Attributes:
+        key: The paper's letter.
+        graph: Name of the graph's folder.
+        paper: Sizes in Table 1 of the paper's first version.
+        settings: What comes nearest to them.
+        notes: Why the settings are what they are, and where the set differs from the paper's.
+    """
+
+    key: str
+    graph: str
+    paper: Sizes
+    settings: RuleQASettings
+    notes: tuple[str, ...]
+
+
+_RECURS = (
+    "In this graph facts recur year by year. Rules of one atom with two different relations are few and say little, so "
+    "that rules from a relation to itself are kept: without them hardly a query has an oracle document."
+)
+_CEILING = (
+    "Every query has an oracle document: the recall that the paper reports after training leaves no room for queries "
+    "without one."
+)
+_SUBSET = (
+    "The paper's documents are a part of the graph, and how it was chosen is not published. Here: oracle documents of "
+    "queries and training data, then facts about the queries' subjects and answers, then others, drawn at random."
+)
+
+
+def _preset(key: str, graph: str, paper: Sizes, settings: RuleQASettings, *notes: str) -> Preset:
+    return Preset(key=key, graph=graph, paper=paper, settings=settings, notes=notes)
+
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        preset.key: preset
+        for preset in (
+            _preset(
+                "I",
+                "icews14",
+                Sizes(rules=557, documents=77_508, f_r=6_594, f_g=7_440, queries=1_559),
+                RuleQASettings(
+                    name="icews14",
+                    min_confidence=0.2,
+                    documents="train+valid",
+                    most=Sizes(rules=557, f_r=6_594, f_g=7_440, queries=1_559),
+                ),
+                "Training and validation facts together are the paper's number of documents, so both are documents.",
+            ),
+            _preset(
+                "Y",
+                "yago",
+                Sizes(rules=99, documents=243_633, f_r=28_153, f_g=22_765, queries=1_864),
+                RuleQASettings(
+                    name="yago",
+                    lengths=(1, 2),
+                    min_confidence=0.01,
+                    min_support=2,
+                    same_relation="keep",
+                    most=Sizes(rules=99, f_r=28_153, f_g=22_765, queries=1_864),
+                ),
+                _RECURS,
+                "The paper's numbers fit no version of the graph that is known here; all training facts are documents.",
+            ),
+            _preset(
+                "W",
+                "wiki",
+                Sizes(rules=78, documents=584_364, f_r=50_996, f_g=62_375, queries=2_065),
+                RuleQASettings(
+                    name="wiki",
+                    lengths=(1, 2),
+                    min_confidence=0.01,
+                    min_support=2,
+                    same_relation="keep",
+                    most=Sizes(rules=78, f_r=50_996, f_g=62_375, queries=2_065),
+                ),
+                _RECURS,
+                "The paper's numbers fit no version of the graph that is known here; all training facts are documents.",
+            ),
+            _preset(
+                "F",
+                "fb15k-237",
+                Sizes(rules=367, documents=49_088, f_r=8_082, f_g=9_645, queries=1_233),
+                RuleQASettings(
+                    name="fb15k-237",
+                    split="redrawn",
+                    holdout=20_000,
+                    require="oracle",
+                    most=Sizes(rules=367, documents=49_088, f_r=8_082, f_g=9_645, queries=1_233),
+                ),
+                "The parts are dealt anew: the graph's own split was made so that no two entities of a test fact are "
+                "linked in training, and no rule of one body atom can then have an oracle document.",
+                _CEILING,
+                _SUBSET,
+            ),
+            _preset(
+                "N",
+                "nell-995",
+                Sizes(rules=234, documents=18_177, f_r=4_351, f_g=4_764, queries=815),
+                RuleQASettings(
+                    name="nell-995",
+                    holdout=20_000,
+                    require="oracle",
+                    most=Sizes(rules=234, documents=18_177, f_r=4_351, f_g=4_764, queries=815),
+                ),
+                "Training facts are moved to validation, which has 543 of its own, before rules are mined.",
+                _CEILING,
+                _SUBSET,
+            ),
+        )
+    }
+)
+"""The paper's letter -> the set."""
+
+
+def find_preset(name: str) -> Preset:
+    """The preset of a letter (I, Y, W, F, N; in any case) or of a graph's name.
+
+    Raises:
+        UnknownNameError: If there is none.
+    """
+    for preset in PRESETS.values():
+        if name.upper() == preset.key or name.lower() == preset.graph:
+            return preset
+    raise unknown_name("preset", name, PRESETS)
+
+
+def preset_graph(preset: Preset, data: Path | None) -> Path:
+    """The folder of a preset's graph: `kg/NAME` or NAME in the data folder.
+
+    Raises:
+        InputError: If there is no data folder, or no such folder in it.
+    """
+    if data is None:
+        raise InputError(
+            f"preset {preset.key}: its graph is looked for in RULEWISE_DATA, which is not set. Give --graph."
+        )
+    for folder in (data / "kg" / preset.graph, data / preset.graph):
+        if folder.is_dir():
+            return folder
+    raise InputError(f"preset {preset.key}: {data} holds no folder kg/{preset.graph} or {preset.graph}. Give --graph.")
