@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rulewise.errors import FileFormatError, InputError
+from rulewise.errors import FileFormatError
 from rulewise.pipelines.plain import answer_of, plain, query_to_dict, record_of
 from rulewise.retrieval.guided.base import ChosenRule, GuidedSearch, Recognised, RuleChoice
 from rulewise.rules.exchange import rule_from_dict, rule_to_dict
@@ -115,7 +115,7 @@ class RagTrace:
             )
         try:
             return cls._read(data)
-        except (KeyError, TypeError, AttributeError, InputError) as exc:
+        except (KeyError, TypeError, AttributeError, ValueError) as exc:
             what = f"the key {exc} is missing" if isinstance(exc, KeyError) else str(exc)
             raise FileFormatError(f"Not a trace: {what}. Expected what RagTrace.to_dict writes.") from exc
 

@@ -41,6 +41,7 @@ MAX_PREMISES = 100
 _PHRASE = re.compile(r"(?:\banswer\s+is|答案(?:是|为))\s*[:：]?\s*([^\n]{1,4000})", re.IGNORECASE)
 _BROKEN_ANSWER = re.compile(r'"(?:final[ _])?answer"\s*:\s*"((?:[^"\\]|\\.){1,4000})', re.IGNORECASE)
 _BROKEN_RULES = re.compile(r'"(?:rules|rules[ _]used|used[ _]rules)"\s*:\s*\[([^\]]{0,400})\]', re.IGNORECASE)
+_FURTHER_CASE = re.compile(r"(?<=\S)\s{0,20}\n\s{0,20}(?:</?example>|<query>|<documents>|Query:)", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]{0,20}```[\w-]{0,20}[ \t]{0,20}$", re.MULTILINE)
 
 
@@ -129,17 +130,21 @@ def final_answer(text: str, *, is_whole: bool = False) -> tuple[str, tuple[str, 
 def bare_answer(text: str) -> tuple[str, tuple[str, ...]]:
     """The answer in a reply that was to be nothing else, and notes on how it was found.
 
-    The last "Answer:" line counts, if there is one all the same; without one, "the answer is ...", and without that the
-    first line with text.
+    A model that goes on with a case of its own, as base models do, is read up to there. Of that, the last "Answer:"
+    line counts, if there is one all the same; without one, "the answer is ...", and without that the first line.
     """
     notes: list[str] = []
     text = _tail(text, notes)
-    answer = _answer_in([label_of(line) for line in text.splitlines()])
+    if further := _FURTHER_CASE.search(text):
+        text = text[: further.start()]
+        notes.append("a further case after the answer was left out")
+    parts = [label_of(line) for line in text.splitlines()]
+    answer = _answer_in(parts)
     if answer is None and (phrases := _PHRASE.findall(text)):
         answer = unmark(phrases[-1])
         notes.append("the answer was taken from a sentence")
     elif answer is None:
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        lines = [line.strip() for part, line in parts if not part and line.strip()]
         answer = unmark(lines[0]) if lines else ""
         if len(lines) > 1:
             notes.append(f"the first of {len(lines)} lines was taken as the answer")
