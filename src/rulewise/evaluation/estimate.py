@@ -9,10 +9,13 @@ from types import MappingProxyType
 
 from rulewise.errors import MissingExtraError, NotAtHandError
 from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
 from rulewise.evaluation.experiment import Experiment
 from rulewise.evaluation.journal import Journal
 from rulewise.evaluation.materials import Materials
 from rulewise.evaluation.partial import PartialRecords
+from rulewise.evaluation.rag.cell import RagCell
+from rulewise.evaluation.rag.estimate import estimate_rag
 from rulewise.evaluation.run_folder import RunFolder
 from rulewise.induction.demos import select
 from rulewise.induction.fewshot import induction_prompt
@@ -47,7 +50,7 @@ class CellEstimate:
         problem: Why it cannot be run, as far as that is known already; "" if nothing is.
     """
 
-    cell: Cell
+    cell: AnyCell
     n_queries: int = 0
     n_waiting: int = 0
     n_calls: int = 0
@@ -138,7 +141,7 @@ def _library(cell: Cell, materials: Materials) -> RuleLibrary:
 
 
 def _estimate(
-    cell: Cell, folder: RunFolder, materials: Materials, shared: set[tuple[object, ...]], kept: frozenset[str]
+    cell: AnyCell, folder: RunFolder, materials: Materials, shared: set[tuple[object, ...]], kept: frozenset[str]
 ) -> CellEstimate:
     try:
         examples = materials.examples(cell)
@@ -146,6 +149,21 @@ def _estimate(
         return CellEstimate(cell=cell, problem=str(exc))
     done = PartialRecords(folder.cell_folder(cell)).load() if folder.exists else {}
     waiting = [example for example in examples if done.get(example.query.id, True)]
+    if isinstance(cell, RagCell):
+        try:
+            if cell.reads:
+                materials.rag.corpus(cell)
+            n_calls, tokens_in, tokens_out = estimate_rag(cell, materials, waiting)
+        except NotAtHandError as exc:
+            return CellEstimate(cell=cell, n_queries=len(examples), problem=str(exc))
+        return CellEstimate(
+            cell=cell,
+            n_queries=len(examples),
+            n_waiting=len(waiting),
+            n_calls=n_calls,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+        )
     if not cell.asks or not waiting:
         return CellEstimate(cell=cell, n_queries=len(examples), n_waiting=len(waiting))
     n_calls = tokens_in = tokens_out = 0

@@ -28,12 +28,13 @@
     retriever = ["bm25", "hybrid"]
     method = ["vanilla", "siar-fused", "siar-r3-fused"]
 
-`method` stands for a form of search text and a reranker. Paths are relative to the file.
+`method` stands for a form of search text and a reranker. Paths are relative to the file. With `task = "rag"` cells
+search documents, see `rulewise.evaluation.rag.cell.RagCell`; `method` then stands for a reasoner and for whether
+rules guide the search.
 """
 
 from __future__ import annotations
 
-import itertools
 import os.path
 import re
 import sys
@@ -44,13 +45,17 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from rulewise.errors import FileFormatError, InputError
-from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
+from rulewise.evaluation.expand import METHODS, TASKS, expand, method_key, settings_of
+from rulewise.evaluation.rag.cell import RAG
 from rulewise.registry import unknown_name
 
 __all__ = [
     "ANSWER_DEFAULTS",
     "DEFAULT_MODEL",
     "METHODS",
+    "OPENQA_KINDS",
+    "RAG_DEFAULTS",
     "RANKING_DEFAULTS",
     "Experiment",
     "ModelSpec",
@@ -65,26 +70,27 @@ RANKING_DEFAULTS = ("recall@1", "recall@5", "recall@10", "mrr")
 ANSWER_DEFAULTS = ("match", "match_word", "em", "token_f1", "verdict")
 """Metrics of answers where an experiment names none: `match` is the paper's, the others are stricter."""
 
-METHODS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "vanilla": {"form": "input", "reranker": "none"},
-        "vanilla-r3": {"form": "input", "reranker": "listwise"},
-        "siar-si": {"form": "si", "reranker": "none"},
-        "siar-si+input": {"form": "si+input", "reranker": "none"},
-        "siar-fused": {"form": "fused", "reranker": "none"},
-        "siar-r3-si": {"form": "si", "reranker": "listwise"},
-        "siar-r3-si+input": {"form": "si+input", "reranker": "listwise"},
-        "siar-r3-fused": {"form": "fused", "reranker": "listwise"},
-    }
+RAG_DEFAULTS = (
+    "answer_recall@1",
+    "answer_recall@2",
+    "answer_recall@5",
+    "answer_recall@10",
+    "em",
+    "token_f1",
+    "rule_coverage",
+    "document_coverage",
 )
-"""Names of arms -> form of search text and reranker."""
+"""Metrics of experiments with documents that name none."""
 
 DEFAULT_MODEL = "env:RULEWISE_LLM"
 """The specification of the model that the environment or the command line names."""
 
 GRIDS = Path(__file__).with_name("grids")
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-_KINDS = ("rulebench", "files", "beir", "trec", "samples")
+OPENQA_KINDS = ("openqa", "nq", "hotpotqa", "popqa", "asqa")
+"""Kinds of sets of open questions, which take documents and rules of their own."""
+
+_KINDS = ("rulebench", "files", "beir", "trec", "samples", "ruleqa", *OPENQA_KINDS)
 _MAX_CELLS = 10_000
 
 
@@ -128,6 +134,7 @@ class SetSpec:
     qrels: str = ""
     split: str = ""
     demonstrations: str = ""
+    corpus: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +144,8 @@ class Experiment:
     Attributes:
         name: What the experiment is called.
         title: A line for people.
-        table: The SIAR paper's tables to compare with, set apart by commas; "" for none.
+        table: Published tables to compare with, set apart by commas: "1" for one of the SIAR paper, "rulerag:2" for one
+            of another; "" for none.
         metrics: Names of metrics; see `rulewise.metrics.names`.
         models: Label -> model.
         sets: Name -> where the set comes from, for those that are no RuleBench sets of the data folder.
@@ -153,7 +161,7 @@ class Experiment:
     models: Mapping[str, ModelSpec] = field(default_factory=lambda: MappingProxyType({}))
     sets: Mapping[str, SetSpec] = field(default_factory=lambda: MappingProxyType({}))
     induced: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[AnyCell, ...] = ()
     source: str = ""
 
     def with_model(self, label: str, spec: ModelSpec) -> Experiment:
@@ -200,14 +208,14 @@ class Experiment:
             UnknownNameError: If a setting is not known.
             InputError: If no cell is left.
         """
-        known = {*(f.name for f in fields(Cell)), "method"}
+        known = settings_of(self.cells)
         for name in wanted:
             if name not in known:
                 raise unknown_name("setting", name, known)
 
-        def fits(cell: Cell) -> bool:
+        def fits(cell: AnyCell) -> bool:
             return all(
-                str(getattr(cell, name)) in values or (name == "method" and _method_key(cell) in values)
+                str(getattr(cell, name)) in values or (name == "method" and method_key(cell) in values)
                 for name, values in wanted.items()
             )
 
@@ -221,14 +229,6 @@ class Experiment:
         """The experiment on a sample of at most `n` queries of each set."""
         cells = dict.fromkeys(replace(cell, sample=n).normalised() for cell in self.cells)
         return replace(self, cells=tuple(cells))
-
-
-def _method_key(cell: Cell) -> str:
-    if not cell.searches:
-        return cell.reasoner
-    return next(
-        (name for name, of in METHODS.items() if (of["form"], of["reranker"]) == (cell.form, cell.reranker)), ""
-    )
 
 
 def grid_names() -> list[str]:
@@ -284,7 +284,7 @@ def parse_experiment(text: str, *, folder: Path = Path(), name: str = "experimen
 
 
 def _experiment(data: Mapping[str, Any], folder: Path, stem: str, text: str) -> Experiment:
-    known = ("name", "title", "table", "metrics", "models", "sets", "induced", "defaults", "grid")
+    known = ("name", "title", "task", "table", "metrics", "models", "sets", "induced", "defaults", "grid")
     for key in data:
         if key not in known:
             raise unknown_name("key", key, known)
@@ -297,10 +297,13 @@ def _experiment(data: Mapping[str, Any], folder: Path, stem: str, text: str) -> 
     defaults = data.get("defaults", {})
     if not isinstance(defaults, Mapping):
         raise InputError("[defaults] must be a table of settings.")
-    cells: dict[Cell, None] = {}
+    task = _word(data, "task", "rules")
+    if task not in TASKS:
+        raise unknown_name("task", task, TASKS)
+    cells: dict[AnyCell, None] = {}
     for number, grid in enumerate(grids, start=1):
         try:
-            for cell in _expand({**defaults, **grid}):
+            for cell in expand({**defaults, **grid}, task=task):
                 cells[cell] = None
                 if len(cells) > _MAX_CELLS:
                     raise InputError(f"more than {_MAX_CELLS} cells. Split the experiment.")
@@ -311,10 +314,10 @@ def _experiment(data: Mapping[str, Any], folder: Path, stem: str, text: str) -> 
             raise InputError(f"model {cell.model!r} has no table [models.{cell.model!r}] with its spec.")
         if cell.induced not in ("", "model") and cell.induced not in induced:
             raise InputError(f"induced {cell.induced!r} has no table [induced.{cell.induced}] with its path.")
-    metrics = data.get("metrics", [*RANKING_DEFAULTS, *ANSWER_DEFAULTS])
+    metrics = data.get("metrics", [*RAG_DEFAULTS] if task == RAG else [*RANKING_DEFAULTS, *ANSWER_DEFAULTS])
     if not isinstance(metrics, list) or not all(isinstance(metric, str) for metric in metrics) or not metrics:
         raise InputError(f"metrics: expected a list of names, got {metrics!r}.")
-    _check_metrics(metrics, cells)
+    _check_metrics(metrics, cells, task)
     name = _word(data, "name", stem)
     if not _LABEL.fullmatch(name):
         raise InputError(f"name {name!r}: expected letters, digits and . _ + -, for it names a folder too.")
@@ -332,14 +335,17 @@ def _experiment(data: Mapping[str, Any], folder: Path, stem: str, text: str) -> 
     )
 
 
-def _check_metrics(metrics: Iterable[str], cells: Iterable[Cell]) -> None:
-    from rulewise.metrics.names import ANSWER_METRICS, ranking_metric
+def _check_metrics(metrics: Iterable[str], cells: Iterable[AnyCell], task: str) -> None:
+    from rulewise.metrics.names import ANSWER_METRICS, document_metric, ranking_metric
 
     least = min((cell.k for cell in cells if cell.searches), default=None)
     for metric in metrics:
         if metric in ANSWER_METRICS:
             continue
-        ranking_metric(metric)
+        if task == RAG:
+            document_metric(metric)
+        else:
+            ranking_metric(metric)
         cut = metric.partition("@")[2]
         if cut and least is not None and int(cut) > least:
             raise InputError(
@@ -352,7 +358,8 @@ def _check_tables(table: str) -> None:
     from rulewise.evaluation.published import load_published
 
     if table:
-        known = {row.table for row in load_published().rows}
+        rows = load_published().rows
+        known = {f"{row.paper}:{row.table}" for row in rows} | {row.table for row in rows if row.paper == "siar"}
         for one in table.split(","):
             if one.strip() not in known:
                 raise unknown_name("published table", one.strip(), known)
@@ -404,8 +411,8 @@ def _set(name: str, row: Mapping[str, Any], folder: Path) -> SetSpec:
     values = _fields(SetSpec, name, row, "sets")
     if values.get("kind", "rulebench") not in _KINDS:
         raise InputError(f"[sets.{name}]: {unknown_name('kind', values['kind'], _KINDS)}")
-    for key in ("path", "rules", "queries", "topics", "qrels", "demonstrations"):
-        if values.get(key):
+    for key in ("path", "rules", "queries", "topics", "qrels", "demonstrations", "corpus"):
+        if values.get(key) and not values[key].startswith("{data}"):
             values[key] = str(folder / Path(values[key]).expanduser())
     return SetSpec(name=name, **values)
 
@@ -417,35 +424,3 @@ def _induced(label: str, row: Mapping[str, Any], folder: Path) -> str:
         raise InputError("[induced.model]: 'model' stands for the language model. Choose another label.")
     path: str = row["path"]
     return path if path.startswith("{data}") else str(folder / Path(path).expanduser())
-
-
-def _expand(grid: Mapping[str, Any]) -> Iterable[Cell]:
-    axes: list[tuple[str, list[Any]]] = []
-    order = [f.name for f in fields(Cell)]
-    known = [*order, "method"]
-    for key in grid:
-        if key not in known:
-            raise unknown_name("setting", key, known)
-    if "method" in grid and {"form", "reranker"} & grid.keys():
-        raise InputError("method stands for form and reranker: give the one or the others.")
-    for key in sorted(grid, key=lambda key: order.index("form") if key == "method" else order.index(key)):
-        values = grid[key] if isinstance(grid[key], list) else [grid[key]]
-        if not values:
-            raise InputError(f"{key}: an empty list gives no cell. Leave the key out, or list a value.")
-        axes.append((key, values))
-    for combination in itertools.product(*(values for _, values in axes)):
-        yield _cell(dict(zip((key for key, _ in axes), combination, strict=True)))
-
-
-def _cell(settings: dict[str, Any]) -> Cell:
-    method = settings.pop("method", None)
-    if method is not None:
-        if method not in METHODS:
-            raise unknown_name("method", str(method), METHODS)
-        settings |= METHODS[method]
-    if not settings.get("set"):
-        raise InputError("set: name the set that is searched.")
-    cell = Cell.from_dict(settings).normalised()
-    if cell.asks and not cell.model:
-        raise InputError(f"{cell.method} on {cell.set} asks a language model: set model to the label of one.")
-    return cell

@@ -13,7 +13,10 @@ from typing import Any
 from rulewise.errors import InputError, NotAtHandError
 from rulewise.evaluation.benchmark import Benchmark
 from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
 from rulewise.evaluation.experiment import Experiment, SetSpec
+from rulewise.evaluation.rag.cell import RagCell
+from rulewise.evaluation.rag.materials import RagMaterials
 from rulewise.files import sha256_texts
 from rulewise.induction.demos import Demonstration, demonstration_of, same_text
 from rulewise.retrieval.base import Encoder, Retriever
@@ -47,6 +50,7 @@ class Materials:
         self._indexes: OrderedDict[tuple[Any, ...], RuleIndex] = OrderedDict()
         self._encoders: dict[str, Encoder] = {}
         self._recorded: dict[tuple[str, str], Mapping[str, str]] = {}
+        self.rag = RagMaterials(self)
 
     def benchmark(self, name: str) -> Benchmark:
         """The set of a name.
@@ -79,12 +83,14 @@ class Materials:
             self._recorded[key] = read_induced(path).rules
         return self._recorded[key]
 
-    def examples(self, cell: Cell) -> tuple[Example, ...]:
+    def examples(self, cell: AnyCell) -> tuple[Example, ...]:
         """The queries that a cell is run on, in the set's order.
 
         Those with a recorded induced rule if it uses such, those with a gold rule if it only searches, and of them a
-        sample if the cell has a size.
+        sample if the cell has a size. A cell with documents is run on those with an answer.
         """
+        if isinstance(cell, RagCell):
+            return self.rag.examples(cell)
         found = self.benchmark(cell.set).examples
         recorded = self.recorded(cell)
         if recorded is not None:
@@ -145,7 +151,7 @@ class Materials:
         if key in self._indexes:
             self._indexes.move_to_end(key)
             return self._indexes[key]
-        encoder = self._encoder(cell.encoder) if cell.encoder else None
+        encoder = self.encoder(cell.encoder) if cell.encoder else None
         made = RuleIndex.build(
             library, surface=cell.surface, analyzer=cell.analyzer or "rule", encoder=encoder, encoder_spec=cell.encoder
         )
@@ -156,11 +162,16 @@ class Materials:
 
     def retriever(self, cell: Cell) -> Retriever[Rule]:
         """What a cell searches with."""
-        encoder = self._encoder(cell.encoder) if cell.encoder else None
+        encoder = self.encoder(cell.encoder) if cell.encoder else None
         found: Retriever[Rule] = self.index(cell).retriever(cell.retriever, encoder=encoder)
         return found
 
-    def _encoder(self, spec: str) -> Encoder:
+    def encoder(self, spec: str) -> Encoder:
+        """The encoder of a specification, built once.
+
+        Raises:
+            MissingExtraError: If it is not installed.
+        """
         if spec not in self._encoders:
             settings = self.settings
             options = EncoderOptions(cache=settings.cache)
@@ -204,8 +215,10 @@ class Materials:
             notes.append(f"{len(found)} of {cell.n_demos} demonstrations are there")
         return found, tuple(notes)
 
-    def notes(self, cell: Cell) -> tuple[str, ...]:
+    def notes(self, cell: AnyCell) -> tuple[str, ...]:
         """What a reader of a cell's figures should know of its data."""
+        if isinstance(cell, RagCell):
+            return self.rag.notes(cell)
         notes = list(self.benchmark(cell.set).problems)
         if cell.searches:
             notes += self._library(cell)[1]
@@ -223,8 +236,10 @@ class Materials:
             notes.append(f"run on {n} of the set's {n_all} queries: {', '.join(why)}")
         return tuple(notes)
 
-    def key(self, cell: Cell) -> str:
+    def key(self, cell: AnyCell) -> str:
         """SHA-256 of a cell's settings and of all data that its figures depend on."""
+        if isinstance(cell, RagCell):
+            return self.rag.key(cell)
         parts = [json.dumps(cell.to_dict(), sort_keys=True), self.benchmark(cell.set).fingerprint]
         parts += [example.query.id for example in self.examples(cell)]
         if cell.searches:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rulewise.errors import FileFormatError
-from rulewise.evaluation.record import Record
+from rulewise.evaluation.cells import AnyRecord, record_of
 from rulewise.files import dumps, write_bytes, write_text
 
 __all__ = ["PartialRecords"]
@@ -34,7 +34,7 @@ class PartialRecords:
         Raises:
             FileFormatError: If a line other than a last one that was cut off cannot be read.
         """
-        return {query_id: Record.from_dict(json.loads(line)).n_failed_calls > 0 for query_id, line in self._lines()}
+        return {query_id: record_of(json.loads(line)).n_failed_calls > 0 for query_id, line in self._lines()}
 
     def _lines(self) -> Iterable[tuple[str, str]]:
         found: dict[str, str] = {}
@@ -54,7 +54,7 @@ class PartialRecords:
                 found[query_id] = raw.decode("utf-8")
         return found.items()
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[AnyRecord]) -> None:
         """Write records; they are in the file when this returns."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if not self._is_mended:

@@ -6,8 +6,9 @@
     |-- replies.jsonl          every reply of a model, as a recording; see `rulewise.llm.recorded`
     |-- sets/NAME.jsonl        the queries with their labels
     |-- rules/SET.SURFACE.jsonl   id and text of every rule that is a hit or gold in some cell
+    |-- documents/SET.jsonl    id and text of the documents that are among the first hits in some cell
     |-- cells/ID/
-    |   |-- records.jsonl      one `Record` a query, in the set's order
+    |   |-- records.jsonl      one `Record` or `RagRecord` a query, in the set's order
     |   |-- scores.jsonl       one object a query: query_id and each metric that can be had, as fractions
     |   |-- status.json        see `CellStatus`
     |   `-- timings.json       seconds by stage; not the same in every run
@@ -26,8 +27,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from rulewise.errors import FileFormatError, InputError
-from rulewise.evaluation.cell import Cell
-from rulewise.evaluation.record import Record
+from rulewise.evaluation.cells import AnyCell, AnyRecord, cell_of, record_of
 from rulewise.files import dumps, read_jsonl, write_jsonl, write_text
 from rulewise.registry import unknown_name
 from rulewise.types import Example, Query
@@ -53,7 +53,8 @@ class CellStatus:
         n_queries: Queries that it is to be run on.
         n_done: Queries with a record.
         n_failed: Those of them of which a call failed; they have no scores, and the next start tries them again.
-        n_rules: Rules in the library that was searched; 0 if none was.
+        n_rules: Rules in the library that was searched or chosen from; 0 if none was.
+        n_documents: Documents in the corpus that was searched; 0 if none was.
         failures: "stage: reason" -> queries concerned; such queries have a record and count as what came of them.
         notes: What else a reader should know, a line each.
         key: SHA-256 of settings and data, by which a resumed run knows that the cell is still the same work.
@@ -65,6 +66,7 @@ class CellStatus:
     n_done: int = 0
     n_failed: int = 0
     n_rules: int = 0
+    n_documents: int = 0
     failures: Mapping[str, int] = field(default_factory=lambda: NO_COUNTS)
     notes: tuple[str, ...] = ()
     key: str = ""
@@ -77,7 +79,7 @@ class Plan:
     Attributes:
         name: The experiment's name.
         title: A line for people.
-        table: The SIAR paper's tables whose figures are shown beside, set apart by commas; "" for none.
+        table: The tables whose figures are shown beside, as `Experiment.table`; "" for none.
         metrics: Names of metrics, see `rulewise.metrics.names`; the first is the one that cells are compared by.
         cells: The cells, in order, each once.
         models: Label -> what the model is, as text ("openai:gpt-4o").
@@ -87,7 +89,7 @@ class Plan:
     title: str = ""
     table: str = ""
     metrics: tuple[str, ...] = ("recall@1", "recall@5", "recall@10", "mrr")
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[AnyCell, ...] = ()
     models: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -151,7 +153,7 @@ class RunFolder:
                     title=data["title"],
                     table=data["table"],
                     metrics=tuple(data["metrics"]),
-                    cells=tuple(Cell.from_dict(cell["settings"]) for cell in data["cells"]),
+                    cells=tuple(cell_of(cell["settings"]) for cell in data["cells"]),
                     models=dict(data["models"]),
                 )
             except (KeyError, TypeError, InputError) as exc:
@@ -170,7 +172,7 @@ class RunFolder:
             write_text(self.path / "experiment.toml", source)
         self._plan = plan
 
-    def cell(self, cell_id: str) -> Cell:
+    def cell(self, cell_id: str) -> AnyCell:
         """The cell of an id.
 
         Raises:
@@ -181,11 +183,11 @@ class RunFolder:
                 return cell
         raise unknown_name("cell", cell_id, [cell.id for cell in self.plan.cells])
 
-    def cell_folder(self, cell: Cell) -> Path:
+    def cell_folder(self, cell: AnyCell) -> Path:
         """Where a cell's files are."""
         return self.path / "cells" / cell.id
 
-    def status(self, cell: Cell) -> CellStatus:
+    def status(self, cell: AnyCell) -> CellStatus:
         """How far a cell got; "pending" if it was not begun."""
         path = self.cell_folder(cell) / "status.json"
         if not path.is_file():
@@ -202,34 +204,36 @@ class RunFolder:
         except TypeError as exc:
             raise FileFormatError(f"{path}: not the status of a cell: {exc}") from exc
 
-    def write_status(self, cell: Cell, status: CellStatus) -> None:
+    def write_status(self, cell: AnyCell, status: CellStatus) -> None:
         """Write how far a cell got."""
         data = {f.name: getattr(status, f.name) for f in fields(status)}
+        if not status.n_documents:
+            del data["n_documents"]
         data |= {"failures": dict(sorted(status.failures.items())), "notes": list(status.notes)}
         write_text(self.cell_folder(cell) / "status.json", json.dumps(data, ensure_ascii=False, indent=1) + "\n")
 
-    def records(self, cell: Cell) -> Iterator[Record]:
+    def records(self, cell: AnyCell) -> Iterator[AnyRecord]:
         """The records of a cell, in the set's order; none if there are none yet."""
         path = self.cell_folder(cell) / "records.jsonl"
         if path.is_file():
             for _, row in read_jsonl(path):
-                yield Record.from_dict(row)
+                yield record_of(row)
 
-    def scores(self, cell: Cell) -> list[dict[str, Any]]:
+    def scores(self, cell: AnyCell) -> list[dict[str, Any]]:
         """One object a query, in order: `query_id`, and each metric's value in 0 to 1 (absent if it cannot be had)."""
         path = self.cell_folder(cell) / "scores.jsonl"
         return [row for _, row in read_jsonl(path)] if path.is_file() else []
 
-    def write_scores(self, cell: Cell, rows: Iterable[Mapping[str, Any]]) -> None:
+    def write_scores(self, cell: AnyCell, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write the scores of a cell."""
         write_jsonl(self.cell_folder(cell) / "scores.jsonl", rows)
 
-    def timings(self, cell: Cell) -> dict[str, Any]:
+    def timings(self, cell: AnyCell) -> dict[str, Any]:
         """Seconds by stage, with "n_queries" and "n_rules"; {} if unknown."""
         path = self.cell_folder(cell) / "timings.json"
         return _read_object(path) if path.is_file() else {}
 
-    def write_timings(self, cell: Cell, timings: Mapping[str, Any]) -> None:
+    def write_timings(self, cell: AnyCell, timings: Mapping[str, Any]) -> None:
         """Write what a cell's stages took."""
         write_text(self.cell_folder(cell) / "timings.json", dumps(dict(timings)) + "\n")
 
@@ -262,7 +266,12 @@ class RunFolder:
                 id=row["query_id"], text=row["text"], instruction=row.get("instruction", ""), time=row.get("time")
             )
             rule_ids = frozenset(row.get("gold_rules", ()))
-            examples[query.id] = Example(query=query, answers=tuple(row.get("answers", ())), rule_ids=rule_ids)
+            examples[query.id] = Example(
+                query=query,
+                answers=tuple(row.get("answers", ())),
+                rule_ids=rule_ids,
+                document_ids=frozenset(row.get("gold_documents", ())),
+            )
             details[query.id] = row.get("details", {})
         return LabelledSet(
             examples=examples, details=details, labels=tuple(head.get("labels", ())), source=head.get("source", "")
@@ -279,6 +288,8 @@ class RunFolder:
             if query.time is not None:
                 row["time"] = query.time
             row |= {"gold_rules": sorted(example.rule_ids), "answers": list(example.answers)}
+            if example.document_ids:
+                row["gold_documents"] = sorted(example.document_ids)
             if found.details.get(query.id):
                 row["details"] = dict(found.details[query.id])
             rows.append(row)
@@ -295,7 +306,18 @@ class RunFolder:
         path = self.path / "rules" / f"{set_name}.{surface}.jsonl"
         write_jsonl(path, [{"id": rule_id, "text": merged[rule_id]} for rule_id in sorted(merged)])
 
-    def cells(self, states: Sequence[CellState] = ()) -> list[tuple[Cell, CellStatus]]:
+    def documents(self, set_name: str) -> dict[str, str]:
+        """Id -> text of the documents of a set that are among the first hits in some cell."""
+        path = self.path / "documents" / f"{set_name}.jsonl"
+        return {row["id"]: row["text"] for _, row in read_jsonl(path)} if path.is_file() else {}
+
+    def add_documents(self, set_name: str, texts: Mapping[str, str]) -> None:
+        """Add texts of documents to those of a set, by id."""
+        merged = {**self.documents(set_name), **texts}
+        path = self.path / "documents" / f"{set_name}.jsonl"
+        write_jsonl(path, [{"id": document_id, "text": merged[document_id]} for document_id in sorted(merged)])
+
+    def cells(self, states: Sequence[CellState] = ()) -> list[tuple[AnyCell, CellStatus]]:
         """The cells in order with how far they got; with `states`, only those in one of them."""
         found = [(cell, self.status(cell)) for cell in self.plan.cells]
         return [pair for pair in found if not states or pair[1].state in states]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,15 +18,18 @@ from rulewise.errors import (
     RulewiseError,
 )
 from rulewise.evaluation.arms import Seconds, build_arm
-from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell, AnyRecord
 from rulewise.evaluation.environment import environment
 from rulewise.evaluation.experiment import Experiment, ModelSpec
 from rulewise.evaluation.journal import Journal, JournalLLM
 from rulewise.evaluation.lock import locked
 from rulewise.evaluation.materials import Materials
 from rulewise.evaluation.partial import PartialRecords
+from rulewise.evaluation.rag.arms import build_rag_arm
+from rulewise.evaluation.rag.cell import RagCell
 from rulewise.evaluation.run_folder import CellStatus, LabelledSet, Plan, RunFolder
 from rulewise.evaluation.scoring import scorer
+from rulewise.evaluation.seen import Seen
 from rulewise.llm.base import LLM
 from rulewise.types import Example
 
@@ -48,7 +51,7 @@ class Progress:
         status: How the cell ended, when it did; else None.
     """
 
-    cell: Cell
+    cell: AnyCell
     number: int
     n_cells: int
     n_new: int = 0
@@ -60,8 +63,6 @@ OnProgress = Callable[[Progress], None]
 
 OpenModel = Callable[[ModelSpec], LLM]
 """Makes the language model of a specification."""
-
-_LISTED = 50
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
@@ -157,7 +158,7 @@ def _check_sets(experiment: Experiment, materials: Materials) -> None:
             raise InputError(f"set {cell.set}: {exc.filename or ''}: {exc.strerror or exc}. Check its files.") from exc
         if not benchmark.examples:
             raise InputError(f"set {cell.set}: has no query. Check the file of its queries.")
-        if cell.searches:
+        if cell.searches and not isinstance(cell, RagCell):
             benchmark.library(cell.library)
 
 
@@ -233,7 +234,7 @@ class _Runner:
                     "the same label. Give another --out, or remove the folder of the cell."
                 )
 
-    def _cell(self, cell: Cell, number: int, n_cells: int) -> CellStatus:
+    def _cell(self, cell: AnyCell, number: int, n_cells: int) -> CellStatus:
         folder = self.folder.cell_folder(cell)
         partial = PartialRecords(folder)
         examples: tuple[Example, ...] = ()
@@ -249,7 +250,7 @@ class _Runner:
             done = partial.load()
             waiting = [e for e in examples if done.get(e.query.id, True)]
             if waiting:
-                arm = build_arm(cell, self.materials, llm=self._llm(cell), model=self._spec(cell), seconds=seconds)
+                arm = self._arm(cell, seconds)
                 for start in range(0, len(waiting), self.block):
                     records = arm(waiting[start : start + self.block])
                     partial.append(records)
@@ -269,7 +270,8 @@ class _Runner:
             reason=reason,
             n_queries=len(examples),
             n_done=len(done),
-            n_rules=len(self.materials.library(cell)) if cell.searches and key else 0,
+            n_rules=self._n_rules(cell) if key else 0,
+            n_documents=len(self.materials.rag.corpus(cell)) if isinstance(cell, RagCell) and cell.reads and key else 0,
             notes=notes,
             key=key if done else "",
         )
@@ -281,6 +283,7 @@ class _Runner:
                     "seconds": {stage: round(seconds[stage], 4) for stage in sorted(seconds)},
                     "n_queries": status.n_done,
                     "n_rules": status.n_rules,
+                    **({"n_documents": status.n_documents} if status.n_documents else {}),
                 },
             )
         self.folder.write_status(cell, status)
@@ -288,8 +291,19 @@ class _Runner:
             raise interrupted
         return status
 
+    def _arm(self, cell: AnyCell, seconds: Seconds) -> Callable[[Sequence[Example]], Sequence[AnyRecord]]:
+        llm, spec = self._llm(cell), self._spec(cell)
+        if isinstance(cell, RagCell):
+            return build_rag_arm(cell, self.materials, llm=llm, model=spec, seconds=seconds)
+        return build_arm(cell, self.materials, llm=llm, model=spec, seconds=seconds)
+
+    def _n_rules(self, cell: AnyCell) -> int:
+        if isinstance(cell, RagCell):
+            return len(self.materials.rag.rules(cell)) if cell.uses_rules else 0
+        return len(self.materials.library(cell)) if cell.searches else 0
+
     def _settle(
-        self, cell: Cell, status: CellStatus, partial: PartialRecords, examples: tuple[Example, ...]
+        self, cell: AnyCell, status: CellStatus, partial: PartialRecords, examples: tuple[Example, ...]
     ) -> CellStatus:
         """Put the records in order, score them, and write what a report needs of the set and the rules."""
         benchmark = self.materials.benchmark(cell.set)
@@ -297,8 +311,7 @@ class _Runner:
         by_id = {example.query.id: example for example in examples}
         score = scorer(cell, self.experiment.metrics, examples, labels=benchmark.labels)
         failures: Counter[str] = Counter()
-        seen: set[str] = set()
-        without: list[str] = []
+        seen = Seen()
         failed: Counter[str] = Counter()
         n_failed = 0
         rows: list[dict[str, Any]] = []
@@ -311,21 +324,11 @@ class _Runner:
             else:
                 rows.append(score(example, record))
             failures.update(f"{stage}: {why}" for stage, why in record.failures)
-            seen.update(hit.rule_id for hit in (*record.found, *record.hits))
-            seen.update(record.shown, example.rule_ids)
-            if cell.searches and not record.hits:
-                without.append(record.query_id)
+            seen.note(example, record)
         self.folder.write_scores(cell, rows)
-        texts = {rule.id: rule.text for rule in self.materials.library(cell)} if cell.searches else {}
-        texts |= {
-            rule_id: rule.text for rule_id, rule in self.materials.gold_rules(cell).items() if rule_id not in texts
-        }
-        self.folder.add_rules(cell.set, cell.surface, {i: texts[i] for i in seen if i in texts})
+        seen.write(self.folder, cell, self.materials)
         self._write_set(cell.set)
-        notes = status.notes
-        if without:
-            listed = ", ".join(without[:_LISTED]) + (" and so on" if len(without) > _LISTED else "")
-            notes = (*notes, f"queries without any hit, which count as 0: {len(without)} ({listed})")
+        notes = (*status.notes, *seen.notes(cell))
         if n_failed and status.state == "done":
             most = "; ".join(f"{why} ({n})" for why, n in failed.most_common(2))
             status = replace(
@@ -350,10 +353,10 @@ class _Runner:
             ),
         )
 
-    def _spec(self, cell: Cell) -> ModelSpec | None:
+    def _spec(self, cell: AnyCell) -> ModelSpec | None:
         return self.experiment.models[cell.model] if cell.model else None
 
-    def _llm(self, cell: Cell) -> Any:
+    def _llm(self, cell: AnyCell) -> Any:
         if not cell.model:
             return None
         if cell.model in self.down:

@@ -8,9 +8,13 @@ from pathlib import Path
 
 from rulewise.errors import InputError
 from rulewise.evaluation.benchmarks.trec import read_qrels, read_run, write_qrels, write_run, write_topics
+from rulewise.evaluation.cells import AnyCell, AnyRecord
 from rulewise.evaluation.experiment import RANKING_DEFAULTS
+from rulewise.evaluation.rag.cell import RagCell
+from rulewise.evaluation.rag.record import RagRecord
 from rulewise.evaluation.run_folder import RunFolder
 from rulewise.metrics.names import ranking_metric
+from rulewise.types import Example
 
 __all__ = ["RunScores", "export_trec", "score_run"]
 
@@ -35,7 +39,8 @@ class RunScores:
 def export_trec(run: Path, out: Path) -> list[Path]:
     """Write qrels and topics of each set, and a run file for each cell that searched.
 
-    Qrels and topics hold the queries that were run. Where cells of a set were run on different ones, each has its own.
+    Where documents were searched, the relevant ones are the oracle documents, as far as the set knows them. Qrels and
+    topics hold the queries that were run. Where cells of a set were run on different ones, each has its own.
 
     Raises:
         InputError: If there is no run, or no cell of it has searched.
@@ -51,15 +56,25 @@ def export_trec(run: Path, out: Path) -> list[Path]:
         if qrels not in written:
             labelled = folder.labelled(cell.set).examples
             examples = {query_id: labelled[query_id] for query_id in asked[cell.id]}
-            write_qrels(qrels, {i: dict.fromkeys(sorted(e.rule_ids), 1) for i, e in examples.items()})
+            write_qrels(qrels, {i: dict.fromkeys(sorted(_relevant(cell, e)), 1) for i, e in examples.items()})
             write_topics(topics, [example.query for example in examples.values()])
             written += [qrels, topics]
         path = out / f"{cell.id}.run"
-        write_run(path, {record.query_id: list(record.hits) for record in folder.records(cell)}, tag=cell.id)
+        write_run(path, {record.query_id: _ranking(record) for record in folder.records(cell)}, tag=cell.id)
         written.append(path)
     if not written:
         raise InputError(f"{run}: no cell of this run has rankings.")
     return written
+
+
+def _relevant(cell: AnyCell, example: Example) -> frozenset[str]:
+    return example.document_ids if isinstance(cell, RagCell) else example.rule_ids
+
+
+def _ranking(record: AnyRecord) -> list[tuple[str, float]]:
+    if isinstance(record, RagRecord):
+        return [(hit.document_id, hit.score) for hit in record.documents]
+    return list(record.hits)
 
 
 def score_run(run_file: Path, qrels: Path, *, metrics: Sequence[str] = ()) -> RunScores:

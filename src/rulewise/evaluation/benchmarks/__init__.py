@@ -13,6 +13,7 @@ BENCHMARKS = Registry(
         "files": "rulewise.evaluation.benchmarks.files:load_files",
         "beir": "rulewise.evaluation.benchmarks.beir:load_beir",
         "trec": "rulewise.evaluation.benchmarks.trec:load_trec",
+        "openqa": "rulewise.evaluation.benchmarks.openqa:load_openqa",
         "samples": "rulewise.evaluation.benchmarks.files:load_samples",
     },
     group="rulewise.benchmarks",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rulewise.errors import InputError
 from rulewise.evaluation.benchmark import Benchmark
-from rulewise.evaluation.experiment import SetSpec
+from rulewise.evaluation.experiment import OPENQA_KINDS, SetSpec
 from rulewise.types import Rule, Surface
 
-__all__ = ["load_set", "pool_of", "rulebench_folder"]
+__all__ = ["load_set", "pool_of", "rulebench_folder", "ruleqa_folder"]
 
 
 def rulebench_folder(data: Path | None) -> Path:
@@ -34,6 +34,25 @@ def rulebench_folder(data: Path | None) -> Path:
     )
 
 
+def ruleqa_folder(spec: SetSpec, *, data: Path | None) -> Path:
+    """The folder of a RuleQA set: the one that is named, else NAME or `ruleqa/NAME` in the data folder.
+
+    Raises:
+        InputError: If there is no such folder.
+    """
+    if spec.path:
+        return _path(spec, "path", data)
+    tried = [] if data is None else [data / "ruleqa" / spec.name, data / spec.name]
+    found = next((folder for folder in tried if (folder / "queries.jsonl").is_file()), None)
+    if found is None:
+        where = "no data folder is given (--data, RULEWISE_DATA)" if data is None else f"{data} holds no {spec.name}"
+        raise InputError(
+            f"set {spec.name}: {where}. Build it first, with `rulewise bench build ruleqa --help`, or name its folder: "
+            f"path = FOLDER in [sets.{spec.name}]."
+        )
+    return found
+
+
 def load_set(spec: SetSpec, *, data: Path | None) -> Benchmark:
     """The set that an experiment describes.
 
@@ -50,17 +69,36 @@ def load_set(spec: SetSpec, *, data: Path | None) -> Benchmark:
 
         demos = Path(spec.demonstrations) if spec.demonstrations else None
         return load_files(
-            rules=_path(spec, "rules"), queries=_path(spec, "queries"), name=spec.name, demonstrations=demos
+            rules=_path(spec, "rules", data), queries=_path(spec, "queries", data), name=spec.name, demonstrations=demos
         )
     if spec.kind == "beir":
         from rulewise.evaluation.benchmarks.beir import load_beir
 
-        return load_beir(_path(spec, "path"), split=spec.split or "test", name=spec.name)
+        return load_beir(_path(spec, "path", data), split=spec.split or "test", name=spec.name)
     if spec.kind == "trec":
         from rulewise.evaluation.benchmarks.trec import load_trec
 
         return load_trec(
-            rules=_path(spec, "rules"), topics=_path(spec, "topics"), qrels=_path(spec, "qrels"), name=spec.name
+            rules=_path(spec, "rules", data),
+            topics=_path(spec, "topics", data),
+            qrels=_path(spec, "qrels", data),
+            name=spec.name,
+        )
+    if spec.kind == "ruleqa":
+        from rulewise.evaluation.benchmarks import BENCHMARKS
+
+        read: Callable[..., Benchmark] = BENCHMARKS.load("ruleqa")
+        return read(ruleqa_folder(spec, data=data), name=spec.name)
+    if spec.kind in OPENQA_KINDS:
+        from rulewise.evaluation.benchmarks.openqa import load_openqa
+
+        return load_openqa(
+            _path(spec, "queries", data),
+            layout=spec.kind,
+            name=spec.name,
+            corpus=_path(spec, "corpus", data) if spec.corpus else None,
+            rules=_path(spec, "rules", data) if spec.rules else None,
+            split=spec.split or "dev",
         )
     from rulewise.evaluation.benchmarks.rulebench import load_rulebench
 
@@ -89,8 +127,10 @@ def pool_of(name: str, surface: Surface, *, data: Path | None, own: Benchmark) -
     return pool
 
 
-def _path(spec: SetSpec, key: str) -> Path:
+def _path(spec: SetSpec, key: str, data: Path | None) -> Path:
     value = getattr(spec, key)
     if not value:
         raise InputError(f'[sets.{spec.name}] of kind "{spec.kind}" needs {key}.')
-    return Path(value)
+    if "{data}" in value and data is None:
+        raise InputError(f"set {spec.name}: its {key} lies in the data folder. Give --data or set RULEWISE_DATA.")
+    return Path(value.replace("{data}", str(data)))

@@ -1,0 +1,1 @@
+"""Experiments with rule-guided retrieval-augmented generation (RuleRAG): cells, records, and what cells are made of."""

@@ -1,0 +1,190 @@
+"""What a cell with documents does with a block of queries: RuleRAG, or one of its baselines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeAlias
+
+from rulewise.errors import InputError
+from rulewise.evaluation.experiment import ModelSpec
+from rulewise.evaluation.materials import Materials
+from rulewise.evaluation.rag.cell import RagCell
+from rulewise.evaluation.rag.materials import RagMaterials
+from rulewise.evaluation.rag.reasoners import build_reasoner, build_steps
+from rulewise.evaluation.rag.record import Chosen, DocumentHit, RagRecord
+from rulewise.evaluation.record import StageUsage
+from rulewise.llm.base import LLM
+from rulewise.metrics.documents import holding
+from rulewise.pipelines.rag_trace import RagTrace
+from rulewise.pipelines.rulerag import RuleRag
+from rulewise.retrieval.base import Retriever, Where
+from rulewise.retrieval.guided.base import NO_RULE, GuidedHits, GuidedSearch, GuidedSearcher, RuleChoice
+from rulewise.retrieval.guided.search import GuidedRetriever
+from rulewise.types import Answer, Document, Example, Query, Usage
+
+__all__ = ["RagArm", "build_rag_arm"]
+
+RagArm: TypeAlias = Callable[[Sequence[Example]], list[RagRecord]]
+"""Examples -> one record each, in order. Labels are looked at only to note which documents hold an answer and which
+rules an oracle document bears out."""
+
+_DIGITS = 6
+
+
+def build_rag_arm(
+    cell: RagCell,
+    materials: Materials,
+    *,
+    llm: LLM | None,
+    model: ModelSpec | None = None,
+    seconds: dict[str, float] | None = None,
+) -> RagArm:
+    """The arm that a cell describes.
+
+    Args:
+        cell: The cell.
+        materials: What it is made of.
+        llm: The language model, if the cell asks one.
+        model: How its replies are drawn.
+        seconds: Where the stages' times are added up.
+
+    Raises:
+        InputError: If the cell asks a model and there is none.
+        MissingExtraError: If an encoder is not installed.
+    """
+    if cell.asks and llm is None:
+        raise InputError(f"{cell.id} asks a language model and got none.")
+    clock: dict[str, float] = {} if seconds is None else seconds
+    own = materials.rag
+    began = _now()
+    retriever = own.retriever(cell) if cell.reads else None
+    searcher = None if retriever is None else _searcher(cell, retriever)
+    clock["index"] = clock.get("index", 0.0) + _now() - began
+    chooser = _Chosen(own, cell) if cell.uses_rules else None
+    run: Callable[..., list[RagTrace]]
+    if cell.reasoner in ("ve", "cok"):
+        assert llm is not None
+        assert retriever is not None
+        assert searcher is not None
+        run = build_steps(cell, llm, model, chooser=chooser, searcher=searcher, retriever=retriever)
+    else:
+        run = RuleRag(
+            chooser=chooser,
+            retriever=searcher,
+            reasoner=build_reasoner(cell, own, llm, model),
+            k=cell.k,
+            shown=cell.n_shown,
+            rules_in_prompt=cell.reasoner == "rules",
+        ).run
+
+    def arm(examples: Sequence[Example]) -> list[RagRecord]:
+        queries = [example.query for example in examples]
+        asked = own.asked(cell, queries)
+        if chooser is not None:
+            chooser.originals = {query.id: query for query in queries}
+        stages: list[tuple[str, float]] = []
+        traces = run(asked, on_stage=lambda stage, n: stages.append((stage, _now())))  # noqa: ARG005
+        ends = [*(at for _, at in stages[1:]), _now()]
+        for (stage, start), end in zip(stages, ends, strict=True):
+            clock[stage] = clock.get(stage, 0.0) + end - start
+        return [_record(own, cell, example, trace) for example, trace in zip(examples, traces, strict=True)]
+
+    return arm
+
+
+def _searcher(cell: RagCell, retriever: Retriever[Document]) -> GuidedSearcher:
+    if not cell.is_guided:
+        return _Unguided(retriever)
+    assert cell.form != "query"
+    return GuidedRetriever(
+        retriever,
+        form=cell.form,
+        merge=cell.merge or "rrf",  # type: ignore[arg-type]
+        k_per_rule=cell.k_per_rule or None,
+        with_query=bool(cell.with_query),
+    )
+
+
+class _Chosen:
+    """The rules of queries as they stand in the set, however a cell asks them."""
+
+    def __init__(self, materials: RagMaterials, cell: RagCell) -> None:
+        self._materials, self._cell = materials, cell
+        self.originals: dict[str, Query] = {}
+
+    def choose(self, queries: Sequence[Query]) -> list[RuleChoice]:
+        return self._materials.choices(self._cell, [self.originals.get(query.id, query) for query in queries])
+
+
+@dataclass(frozen=True, slots=True)
+class _Unguided:
+    """Searches with the queries alone, whatever rules were chosen."""
+
+    retriever: Retriever[Document]
+
+    def search(
+        self,
+        queries: Sequence[Query],
+        choices: Sequence[RuleChoice],  # noqa: ARG002
+        *,
+        k: int,
+        where: Where | None = None,
+    ) -> list[GuidedHits]:
+        found = self.retriever.search([query.text for query in queries], k=k, where=where)
+        return [
+            GuidedHits(
+                hits=tuple(hits),
+                searches=(
+                    GuidedSearch(via=NO_RULE, form="query", text=query.text, found=tuple(hit.item.id for hit in hits)),
+                ),
+            )
+            for query, hits in zip(queries, found, strict=True)
+        ]
+
+
+def _record(materials: RagMaterials, cell: RagCell, example: Example, trace: RagTrace) -> RagRecord:
+    gold = materials.gold_relations(cell, example) if cell.uses_rules else None
+    chosen = () if trace.choice is None else trace.choice.rules
+    held = holding([hit.item.text for hit in trace.hits], example.answers) if example.answers else []
+    return RagRecord(
+        query_id=example.query.id,
+        asked=trace.query.text if trace.query.text != example.query.text else "",
+        rules=tuple(
+            Chosen(
+                one.rule.id,
+                round(float(one.score), _DIGITS),
+                None if gold is None else any(atom.predicate in gold for atom in one.rule.body),
+            )
+            for one in chosen
+        ),
+        why_none=trace.choice.why_none if trace.choice is not None and not chosen else "",
+        documents=tuple(
+            DocumentHit(hit.item.id, round(float(hit.score), _DIGITS), hit.via or "", holds)
+            for hit, holds in zip(trace.hits, held, strict=True)
+        ),
+        shown=trace.shown_documents,
+        shown_rules=trace.shown_rules,
+        notes=tuple(note for note in trace.notes if chosen or "query alone" not in note),
+        steps=tuple(trace.steps),
+        answer=None if trace.answer is None else _answer(trace.answer),
+        usage={stage: _stage(used) for stage, used in trace.usage.items()},
+    )
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    data = asdict(replace(answer, usage=Usage()))
+    del data["usage"], data["query_id"]
+    return {
+        **data,
+        **{name: list(data[name]) for name in ("rule_ids", "document_ids", "notes", "premises")},
+    }
+
+
+def _stage(used: Usage) -> StageUsage:
+    return StageUsage(used.n_calls, used.n_failed, used.tokens_in, used.tokens_out)
+
+
+def _now() -> float:
+    return time.perf_counter()

@@ -1,0 +1,140 @@
+"""What an arm with documents did for one query, as it is kept in a run folder: no texts, no times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rulewise.errors import FileFormatError
+from rulewise.evaluation.record import NO_USAGE, StageUsage
+from rulewise.metrics.documents import Found
+
+__all__ = ["Chosen", "DocumentHit", "RagRecord"]
+
+
+class Chosen(NamedTuple):
+    """A chosen rule: `fits` says if an oracle document of the query bears it out, None where none are known."""
+
+    rule_id: str
+    score: float
+    fits: bool | None = None
+
+
+class DocumentHit(NamedTuple):
+    """A document's id with its score, the rule that found it ("" for the query alone), and if it holds an answer.
+
+    Its place in the list is its rank.
+    """
+
+    document_id: str
+    score: float
+    via: str
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RagRecord:
+    """One query's way through an arm with documents.
+
+    Attributes:
+        query_id: The query's id.
+        asked: The text that was searched and asked with, where it is not the query's own; "" where it is.
+        rules: The rules chosen, best first.
+        why_none: Why no rule was chosen; "" if one was, or none was looked for.
+        documents: The documents kept, best first.
+        shown: Ids of the documents that the reasoner was shown.
+        shown_rules: Ids of the rules that it was shown.
+        notes: What did not go as asked while searching, one clause each.
+        steps: What a method of several steps did in between, see `RagTrace.steps`.
+        answer: The answer (fields of `Answer` without ids of query and usage); None without a reasoner.
+        usage: Stage -> what its calls take, whether or not they were shared.
+    """
+
+    query_id: str
+    asked: str = ""
+    rules: tuple[Chosen, ...] = ()
+    why_none: str = ""
+    documents: tuple[DocumentHit, ...] = ()
+    shown: tuple[str, ...] = ()
+    shown_rules: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    steps: tuple[Mapping[str, Any], ...] = ()
+    answer: Mapping[str, Any] | None = None
+    usage: Mapping[str, StageUsage] = field(default_factory=lambda: NO_USAGE)
+
+    @property
+    def failures(self) -> tuple[tuple[str, str], ...]:
+        """(stage, reason) of each stage that gave nothing for this query."""
+        if self.answer is not None and self.answer.get("failure"):
+            return (("answer", str(self.answer["failure"])),)
+        return ()
+
+    @property
+    def n_failed_calls(self) -> int:
+        """Calls that failed, as opposed to replies that were of no use; such a query is worth another try."""
+        return sum(used.n_failed for used in self.usage.values())
+
+    @property
+    def answer_text(self) -> str:
+        """The answer; "" if there is none."""
+        return str(self.answer["text"]) if self.answer is not None else ""
+
+    @property
+    def found(self) -> Found:
+        """What metrics of documents look at."""
+        return Found(n_rules=len(self.rules), holds=[hit.holds for hit in self.documents])
+
+    @property
+    def rank(self) -> int | None:
+        """Rank of the first document that holds an answer; None if there is none."""
+        return next((at for at, hit in enumerate(self.documents, start=1) if hit.holds), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain values; parts that the arm does not have are left out."""
+        data: dict[str, Any] = {"query_id": self.query_id}
+        if self.asked:
+            data["asked"] = self.asked
+        if self.rules:
+            data["rules"] = [list(one) for one in self.rules]
+        if self.why_none:
+            data["why_none"] = self.why_none
+        data["documents"] = [[*hit[:3], int(hit.holds)] for hit in self.documents]
+        for name in ("shown", "shown_rules", "notes"):
+            if getattr(self, name):
+                data[name] = list(getattr(self, name))
+        if self.steps:
+            data["steps"] = [dict(step) for step in self.steps]
+        if self.answer is not None:
+            data["answer"] = dict(self.answer)
+        if self.usage:
+            data["usage"] = {stage: list(used) for stage, used in self.usage.items()}
+        return data
+
+    @classmethod
+    def from_dict(cls, data: object) -> RagRecord:
+        """The inverse of `to_dict`.
+
+        Raises:
+            FileFormatError: If the value is not a record.
+        """
+        try:
+            assert isinstance(data, Mapping)
+            return cls(
+                query_id=data["query_id"],
+                asked=data.get("asked", ""),
+                rules=tuple(Chosen(str(i), float(score), fits) for i, score, fits in data.get("rules", ())),
+                why_none=data.get("why_none", ""),
+                documents=tuple(
+                    DocumentHit(str(i), float(score), str(via), bool(holds))
+                    for i, score, via, holds in data["documents"]
+                ),
+                shown=tuple(data.get("shown", ())),
+                shown_rules=tuple(data.get("shown_rules", ())),
+                notes=tuple(data.get("notes", ())),
+                steps=tuple(dict(step) for step in data.get("steps", ())),
+                answer=data.get("answer"),
+                usage={stage: StageUsage(*used) for stage, used in data.get("usage", {}).items()},
+            )
+        except (KeyError, TypeError, ValueError, AssertionError) as exc:
+            raise FileFormatError(f"Not a record of a run: {exc!r}. Run the cell anew.") from exc
