@@ -18,7 +18,7 @@ __all__ = ["check_documents", "check_rules", "holds", "is_unknown", "resolve"]
 
 _ANY_CJK = re.compile(f"[{CJK}]")
 _UNKNOWN = re.compile(
-    r"\W{0,3}(?:(?:the |this |it |answer |object |is |are |remains |sorry |i['’]?m sorry |but |, ){0,6}"
+    r"\W{0,3}(?:(?:the |this |it |answer |object |is |are |remains |sorry[, ] ?|i['’]?m sorry[, ] ?|but ){0,6}"
     r"(?:unknown|undetermined|unclear|not (?:known|given|stated|found|mentioned|specified|available|provided)"
     r"|(?:cannot|can ?not|can['’]t|could not|couldn['’]t) (?:be )?"
     r"(?:determine|determined|answer|answered|tell|told|know|known|find|found|inferred|infer)"
