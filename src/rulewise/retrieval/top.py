@@ -69,8 +69,12 @@ def item_texts(items: Sequence[Item]) -> Sequence[str]:
 
 
 def id_order(items: Sequence[Item]) -> NDArray[np.int64]:
-    """The position of each item when items are sorted by id, which decides ties."""
-    ids = list(item_ids(items))
+    """The position of each item when items are sorted by id, which decides ties; saved ids may bring it along."""
+    named = item_ids(items)
+    saved: NDArray[np.int64] | None = getattr(named, "places", None)
+    if saved is not None:
+        return saved
+    ids = list(named)
     if all(first < second for first, second in itertools.pairwise(ids)):
         return np.arange(len(ids), dtype=np.int64)
     order = np.empty(len(ids), dtype=np.int64)
