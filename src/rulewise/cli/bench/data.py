@@ -50,7 +50,10 @@ def list_(data: Path | None, as_json: bool) -> None:
 @click.option("--data", type=PATH, help="Folder with RuleBench sets; RULEWISE_DATA if not given.")
 @click.option("--toml", "as_toml", is_flag=True, help="Print the file of an experiment, to make your own from.")
 def info(name: str, data: Path | None, as_toml: bool) -> None:
-    """Describe a set (sizes, libraries, source, what was left out) or an experiment (its cells)."""
+    """Describe a set (sizes, libraries, source, what was left out) or an experiment (its cells).
+
+    A RuleQA set is named as ruleqa:FOLDER.
+    """
     from rulewise.evaluation.benchmarks.load import load_set
     from rulewise.evaluation.experiment import SetSpec, grid_names, load_experiment
 
@@ -66,13 +69,19 @@ def info(name: str, data: Path | None, as_toml: bool) -> None:
             click.echo(f"  {cell.id:<90} {cell.method}")
         click.echo(f"{len(found.cells)} cells")
         return
-    spec = SetSpec(name=name, kind="samples" if name == "samples" else "rulebench")
+    kind, _, folder = name.partition(":")
+    if kind == "ruleqa" and folder:
+        spec = SetSpec(name=Path(folder).name, kind="ruleqa", path=folder)
+    else:
+        spec = SetSpec(name=name, kind="samples" if name == "samples" else "rulebench")
     benchmark = load_set(spec, data=data_folder(data))
     golds = {rule_id for example in benchmark.examples for rule_id in example.rule_ids}
     click.echo(f"{benchmark.name}: {len(benchmark.examples)} queries, {len(benchmark.demonstrations)} demonstrations")
     for library, rules in benchmark.libraries.items():
         click.echo(f"library {library}: {len(rules)} rules, {rules.n_without('formal')} without a formal text")
     click.echo(f"gold rules: {len(golds)}")
+    if benchmark.corpus is not None:
+        click.echo(f"documents: {len(benchmark.corpus)}")
     if benchmark.labels:
         click.echo(f"labels: {len(benchmark.labels)}")
     click.echo(f"source: {benchmark.source or 'not stated'}")

@@ -14,6 +14,7 @@ BENCHMARKS = Registry(
         "beir": "rulewise.evaluation.benchmarks.beir:load_beir",
         "trec": "rulewise.evaluation.benchmarks.trec:load_trec",
         "openqa": "rulewise.evaluation.benchmarks.openqa:load_openqa",
+        "ruleqa": "rulewise.evaluation.benchmarks.ruleqa:load_ruleqa",
         "samples": "rulewise.evaluation.benchmarks.files:load_samples",
     },
     group="rulewise.benchmarks",

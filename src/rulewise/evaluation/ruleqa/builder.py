@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,13 @@ from rulewise.evaluation.ruleqa.oracle import FactIndex
 from rulewise.evaluation.ruleqa.parts import Parts, joined, read_parts
 from rulewise.evaluation.ruleqa.presets import Preset, find_preset, preset_graph
 from rulewise.evaluation.ruleqa.queries import Asked, asked_of, balanced, degrees_of
+from rulewise.evaluation.ruleqa.rewrite import rewritten
 from rulewise.evaluation.ruleqa.settings import RuleQASettings
 from rulewise.evaluation.ruleqa.training import TrainingRow, halves, oracle_of, training_rows
 from rulewise.rules.library import RuleLibrary
 from rulewise.types import Example, Query, Rule
 
-__all__ = ["OnStage", "RuleQA", "build_preset", "build_ruleqa", "build_ruleqa_from"]
+__all__ = ["OnStage", "RuleQA", "build_preset", "build_ruleqa", "rewrite_ruleqa"]
 
 OnStage = Callable[[str], None]
 """Called with what is done next."""
@@ -81,11 +82,6 @@ def build_preset(key: str, *, data: Path | None, graph: Path | None = None, on_s
     preset = find_preset(key)
     parts = read_parts(graph or preset_graph(preset, data))
     return build_ruleqa(parts, preset.settings, preset=preset, on_stage=on_stage)
-
-
-def build_ruleqa_from(graph: Path, settings: RuleQASettings, *, on_stage: OnStage | None = None) -> RuleQA:
-    """A set from a folder with the files train, valid and test; see `build_ruleqa`."""
-    return build_ruleqa(read_parts(graph), settings, on_stage=on_stage)
 
 
 def build_ruleqa(
@@ -208,6 +204,23 @@ def build_ruleqa(
         f_g=tuple(writer.f_g(at, row) for at, row in enumerate(f_g, start=1)),
         datasheet=sheet,
     )
+
+
+def rewrite_ruleqa(built: RuleQA) -> RuleQA:
+    """The set with queries that ask their best rule's body relation; see `rulewise.evaluation.ruleqa.rewrite`.
+
+    Sizes and coverage in the datasheet stay those of the set before; how many queries were left out is under
+    "rewritten".
+
+    Raises:
+        InputError: If no query can be rewritten.
+    """
+    found = rewritten(built.examples, built.details, built.rules, built.corpus)
+    if not found.examples:
+        raise InputError(f"{built.settings.name}: no query can be rewritten: {found.dropped}.")
+    sizes = {**built.datasheet["sizes"], "queries": {"here": len(found.examples)}}
+    sheet = {**built.datasheet, "sizes": sizes, "rewritten": {**found.dropped, "kept": len(found.examples)}}
+    return replace(built, examples=found.examples, details=found.details, datasheet=sheet)
 
 
 def check_leak(documents: KnowledgeGraph, test: KnowledgeGraph) -> None:

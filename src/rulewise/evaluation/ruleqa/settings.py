@@ -88,9 +88,9 @@ class RuleQASettings:
         for key, known in _KINDS.items():
             if getattr(self, key) not in known:
                 raise unknown_name(key, str(getattr(self, key)), known)
-        if not 0 <= self.min_confidence <= 1 or self.min_support < 1 or self.holdout < 0:
+        if not 0 <= self.min_confidence <= 1 or self.min_support < 0 or self.holdout < 0:
             raise InputError(
-                "Expected min_confidence from 0 to 1, min_support of at least 1 and holdout of at least 0, got "
+                "Expected min_confidence from 0 to 1, min_support and holdout of at least 0, got "
                 f"{self.min_confidence}, {self.min_support} and {self.holdout}."
             )
         for key, size in asdict(self.most).items():

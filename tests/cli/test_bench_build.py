@@ -1,0 +1,95 @@
+"""`rulewise bench build ruleqa`, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rulewise.cli import cli
+from tests.evaluation.ruleqa.conftest import static, temporal  # noqa: F401 (fixtures)
+
+RULE = "[Entity1, born in, Entity2] leads to [Entity1, lives in, Entity2]"
+
+
+def run(*args: object) -> Result:
+    return CliRunner().invoke(cli, ["bench", *map(str, args)])
+
+
+@pytest.fixture
+def rule_file(tmp_path: Path) -> Path:
+    path = tmp_path / "rules.jsonl"
+    path.write_text(json.dumps({"id": "b", "formal": RULE, "confidence": 0.9, "support": 24}) + "\n")
+    return path
+
+
+def test_a_set_is_built_and_described(static, rule_file, tmp_path):  # noqa: F811
+    out = tmp_path / "set"
+    result = run("build", "ruleqa", "--graph", static, "--rules", rule_file, "--out", out, "--queries", 6, "--json")
+    assert result.exit_code == 0, result.output
+    sheet = json.loads(result.stdout)
+    assert sheet["name"] == "static"
+    assert sheet["rules"]["from"] == "the file rules.jsonl"
+    assert {key: row["here"] for key, row in sheet["sizes"].items()} == {
+        "rules": 1, "documents": 104, "f_r": 4, "f_g": 4, "queries": 6,
+    }  # fmt: skip
+    described = run("info", f"ruleqa:{out}")
+    assert described.exit_code == 0, described.output
+    assert "set: 6 queries" in described.stdout
+    assert "documents: 104" in described.stdout
+
+
+def test_a_set_that_is_there_is_replaced_under_force_alone(static, rule_file, tmp_path):  # noqa: F811
+    args = ("build", "ruleqa", "--graph", static, "--rules", rule_file, "--out", tmp_path / "set")
+    first = run(*args)
+    assert "8 queries have a rule, 8 an oracle document" in first.stdout
+    before = (tmp_path / "set" / "datasheet.json").read_bytes()
+    again = run(*args)
+    assert again.exit_code != 0
+    assert "is there already" in str(again.exception)
+    assert run(*args, "--force").exit_code == 0
+    assert (tmp_path / "set" / "datasheet.json").read_bytes() == before
+
+
+def test_documents_are_parts_or_a_number(temporal, tmp_path):  # noqa: F811
+    rules = tmp_path / "hosted.jsonl"
+    text = '[Entity2, Host a visit, Entity1] leads to [Entity1, "Make a visit, or [so] they say", Entity2]'
+    rules.write_text(json.dumps({"id": "h", "formal": text, "confidence": 0.9, "support": 36}) + "\n")
+    found = {}
+    for documents in ("train", "train+valid", "50"):
+        out = tmp_path / documents
+        result = run(
+            "build", "ruleqa", "--graph", temporal, "--rules", rules, "--out", out, "--documents", documents, "--json"
+        )
+        assert result.exit_code == 0, result.output
+        found[documents] = json.loads(result.stdout)["sizes"]["documents"]["here"]
+    assert found == {"train": 96, "train+valid": 105, "50": 50}
+
+
+def test_rewritten_queries_are_counted(static, rule_file, tmp_path):  # noqa: F811
+    args = ("--graph", static, "--rules", rule_file, "--require", "none", "--rewrite", "body")
+    result = run("build", "ruleqa", *args, "--out", tmp_path / "set", "--json")
+    assert result.exit_code == 0, result.output
+    row = json.loads((tmp_path / "set" / "queries.jsonl").read_text().splitlines()[0])
+    assert row["input"] == "what does p32 born in ?"
+    assert json.loads(result.stdout)["rewritten"] == {"kept": 8}
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "give --graph, or --preset"),
+        (("--preset", "X"), "Unknown preset 'X'"),
+        (("--graph", "nowhere", "--documents", "some"), "documents"),
+        (("--graph", "nowhere"), "expected a folder with the files train, valid and test"),
+        (("--graph", "nowhere", "--lengths", "one"), "is no list of numbers"),
+    ],
+)
+def test_wrong_options_are_said(args, message, tmp_path, monkeypatch):
+    monkeypatch.delenv("RULEWISE_DATA", raising=False)
+    result = run("build", "ruleqa", "--out", tmp_path / "set", *args)
+    assert result.exit_code != 0
+    assert message in result.output + str(result.exception)
+    assert not (tmp_path / "set").exists()
