@@ -21,6 +21,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
         "documents in chunks, from text, Markdown, PDF and DOCX",
         ("semantic_text_splitter", "markdown_it", "pypdf", "docx"),
     ),
+    "store": ("stores of documents beyond memory, in the Lance format", ("lance",)),
     "bench": ("reports of experiments: tests, plots, pages", ("scipy", "matplotlib", "jinja2")),
 }
 """Extra name -> what the user gets, and the modules it brings."""

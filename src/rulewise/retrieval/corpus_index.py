@@ -93,13 +93,19 @@ class CorpusIndex:
 
     @classmethod
     def load(
-        cls, path: str | Path, *, corpus: Sequence[Document] | None = None, verify: bool | None = None
+        cls,
+        path: str | Path,
+        *,
+        corpus: Sequence[Document] | None = None,
+        encoder: Encoder | None = None,
+        verify: bool | None = None,
     ) -> CorpusIndex:
         """Open a saved index.
 
         Args:
             path: The folder.
             corpus: What the index must be of, compared by fingerprint; None takes what it holds.
+            encoder: What `retriever` takes if it is given none; compared with the vectors' when it is used.
             verify: Compare the checksums of all files; None does so for indexes of up to 64 MiB. Sizes are always
                 compared.
 
@@ -118,7 +124,7 @@ class CorpusIndex:
                     f"{path}: is an index of other documents: ids or texts have changed since it was built. "
                     f"{rebuild(path)}"
                 )
-        return cls(path, folder)
+        return cls(path, folder, encoder=encoder)
 
     def __len__(self) -> int:
         return len(self.corpus)
