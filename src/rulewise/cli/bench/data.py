@@ -23,6 +23,7 @@ def list_(data: Path | None, as_json: bool) -> None:
     from rulewise.evaluation.benchmarks.load import rulebench_folder
     from rulewise.evaluation.benchmarks.rulebench import list_sets
     from rulewise.evaluation.experiment import METHODS, grid_names, load_experiment
+    from rulewise.evaluation.ruleqa.presets import PRESETS
     from rulewise.metrics.names import ANSWER_METRICS, RANKING_METRICS
 
     sets, missing = ["samples"], ""
@@ -32,8 +33,17 @@ def list_(data: Path | None, as_json: bool) -> None:
         missing = str(exc)
     titles = {name: load_experiment(name).title for name in grid_names()}
     metrics = {**RANKING_METRICS, **ANSWER_METRICS}
+    presets = {key: preset.graph for key, preset in PRESETS.items()}
     if as_json:
-        emit({"experiments": titles, "sets": sets, "metrics": metrics, "methods": dict(METHODS)})
+        emit(
+            {
+                "experiments": titles,
+                "sets": sets,
+                "metrics": metrics,
+                "methods": dict(METHODS),
+                "ruleqa_presets": presets,
+            }
+        )
         return
     for head, rows in (("experiments", titles), ("metrics", metrics)):
         click.echo(head)
@@ -41,6 +51,7 @@ def list_(data: Path | None, as_json: bool) -> None:
             click.echo(f"  {name:<14} {line}")
     click.echo(f"methods\n  {', '.join(METHODS)}")
     click.echo(f"sets\n  {', '.join(sets)}")
+    click.echo(f"presets of bench build ruleqa\n  {', '.join(f'{key} ({graph})' for key, graph in presets.items())}")
     if missing:
         note(missing)
 
