@@ -147,6 +147,15 @@ def test_a_build_of_something_else_starts_anew(tmp_path: Path) -> None:
     assert as_rows(index.retriever().search(["another"], k=2)) == as_rows(BM25(other).search(["another"], k=2))
 
 
+def test_a_build_that_goes_on_takes_the_metadata_of_now(tmp_path: Path) -> None:
+    out = tmp_path / "i"
+    with pytest.raises(EncoderError):
+        CorpusIndex.build(documents(), out, encoder=CountingEncoder(fails_after=0))
+    now = [Document(id=item.id, text=item.text, metadata={"page": "3"}) for item in documents()]
+    index = CorpusIndex.build(now, out, encoder=CountingEncoder())
+    assert list(index.corpus) == now
+
+
 def test_a_failed_build_leaves_the_index_that_was_there(tmp_path: Path) -> None:
     out = tmp_path / "i"
     CorpusIndex.build(documents(), out)

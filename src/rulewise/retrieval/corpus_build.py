@@ -153,10 +153,11 @@ def _write_columns(corpus: Sequence[Document], made: Path) -> None:
         _save(made / "order.npy", order)
     if not (made / "texts.bin").is_file():
         MappedTexts.write(made / "texts.bin", texts)
-    has_metadata = any(document.metadata for document in corpus)
-    if has_metadata and not (made / "metadata.bin").is_file():
-        rows = (dumps(dict(document.metadata)) if document.metadata else "" for document in corpus)
-        MappedTexts.write(made / "metadata.bin", rows)
+    # the fingerprint of the plan is of ids and texts, so metadata may have changed since a build was stopped
+    metadata = made / "metadata.bin"
+    metadata.unlink(missing_ok=True)
+    if any(document.metadata for document in corpus):
+        MappedTexts.write(metadata, (dumps(dict(d.metadata)) if d.metadata else "" for d in corpus))
 
 
 def _write_terms(

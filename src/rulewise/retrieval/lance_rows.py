@@ -74,6 +74,7 @@ def table_batches(
         for document in part:
             if not document.id.strip():
                 raise InputError("A document has a blank id. Every document needs an id.")
+            _storable(document.id, document.id)
         check(ids)
         columns = [
             pa.array(ids, pa.string()),
@@ -133,7 +134,7 @@ def _storable(text: str, document_id: str) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError as exc:
         raise InputError(
-            f"The text of {document_id!r} holds half of a surrogate pair, which UTF-8 cannot store. Read it anew with "
+            f"The text or id of {document_id!r} holds half of a surrogate pair, which UTF-8 cannot store. Read it anew with "
             "its right encoding."
         ) from exc
     return text
