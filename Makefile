@@ -46,6 +46,7 @@ bench: setup
 	$(BIN)/python -m bench
 	@if [ -n "$$RULEWISE_DATA" ]; then $(BIN)/python -m bench.retrieval && $(BIN)/python -m bench.experiments; fi
 	$(BIN)/python -m bench.mining
+	$(BIN)/python -m bench.corpora
 
 clean:
 	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
