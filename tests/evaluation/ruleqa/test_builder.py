@@ -210,6 +210,18 @@ def test_rewritten_queries_ask_the_body_with_the_same_answer(static, tmp_path):
         load_ruleqa(tmp_path / "set", rewrite="head")
 
 
+def test_sizes_stand_beside_the_papers_before_and_after_rewriting(static, tmp_path):
+    settings = RuleQASettings(name="small")
+    built = build_ruleqa(read_parts(static), settings, rules=[BORN], preset=PRESETS["N"])
+    changed = rewrite_ruleqa(built)
+    for one in (built, changed):
+        assert one.datasheet["sizes"]["queries"] == {"here": 8, "paper": 815, "difference": -807}
+    write_ruleqa(changed, tmp_path / "set")
+    page = (tmp_path / "set" / "datasheet.md").read_text()
+    assert "| queries, \\|Q\\| | 8 | 815 | -807 |" in page
+    assert "## Rewritten queries" in page
+
+
 def test_queries_with_inverse_bodies_alone_cannot_be_rewritten(temporal):
     with pytest.raises(InputError, match=r"no query can be rewritten.*another relation': 12"):
         rewrite_ruleqa(temporal_set(temporal))

@@ -115,7 +115,10 @@ def ruleqa(
         paper = f"   paper {row['paper']:>9,}   {row['difference']:+,}" if "paper" in row else ""
         click.echo(f"{key:<10} {row['here']:>9,}{paper}")
     covered = sheet["coverage"]
-    click.echo(f"{covered['with_rule']} queries have a rule, {covered['with_oracle_document']} an oracle document")
+    before = "before rewriting, " if "rewritten" in sheet else ""
+    click.echo(
+        f"{before}{covered['with_rule']} queries have a rule, {covered['with_oracle_document']} an oracle document"
+    )
     for reason, n in sheet.get("rewritten", {}).items():
         note(f"{n} queries were rewritten" if reason == "kept" else f"{n} queries were left out: {reason}")
     click.echo(f"{out}: datasheet.md says how it was made")

@@ -218,8 +218,11 @@ def rewrite_ruleqa(built: RuleQA) -> RuleQA:
     found = rewritten(built.examples, built.details, built.rules, built.corpus)
     if not found.examples:
         raise InputError(f"{built.settings.name}: no query can be rewritten: {found.dropped}.")
-    sizes = {**built.datasheet["sizes"], "queries": {"here": len(found.examples)}}
-    sheet = {**built.datasheet, "sizes": sizes, "rewritten": {**found.dropped, "kept": len(found.examples)}}
+    n = len(found.examples)
+    old = built.datasheet["sizes"]["queries"]
+    queries = {"here": n, **({"paper": old["paper"], "difference": n - old["paper"]} if "paper" in old else {})}
+    sizes = {**built.datasheet["sizes"], "queries": queries}
+    sheet = {**built.datasheet, "sizes": sizes, "rewritten": {**found.dropped, "kept": n}}
     return replace(built, examples=found.examples, details=found.details, datasheet=sheet)
 
 

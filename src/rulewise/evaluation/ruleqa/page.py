@@ -36,6 +36,8 @@ def markdown(sheet: Mapping[str, Any]) -> str:
     lines += ["## Sizes", "", *_table(head, sizes)]
     n = max(1, sheet["coverage"]["queries"])
     lines += ["## Coverage of the queries", ""]
+    if sheet.get("rewritten"):
+        lines += ["Coverage, balance and relations are those of the queries before they were rewritten.", ""]
     lines += _table(
         ["", "queries", "percent"],
         [[key.replace("_", " "), _number(v), f"{100 * v / n:.1f}"] for key, v in sheet["coverage"].items()],
