@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rulewise.errors import FileFormatError, InputError, StaleIndexError, UnknownNameError
@@ -13,7 +14,7 @@ from rulewise.types import Document
 
 pytest.importorskip("lance", reason="needs the extra 'store': pip install 'rulewise[store]'")
 
-from rulewise.retrieval.lance_store import LanceStore
+from rulewise.retrieval.lance_store import CELLS_FROM, LanceStore
 
 RELATIONS = ("Consult", "Accuse", "Host a visit", "Make an appeal", "Use conventional military force")
 NAMES = ("Japan", "China", "Nigeria", "Boko Haram", "Citizen (Nigeria)", "北京", "naïve o'Brien", "?x")
@@ -179,3 +180,29 @@ def test_what_is_no_store_or_has_no_vectors_is_refused(tmp_path: Path) -> None:
         store.retriever("bm52")
     with pytest.raises(StaleIndexError, match="not 'hashing:64'"):
         LanceStore(tmp_path / "s", encoder=HashingEncoder())
+
+
+class Heaps:
+    """Eight numbers a text, near one of forty centres."""
+
+    name = "heaps"
+
+    def encode(self, texts, *, role):
+        rows = np.empty((len(texts), 8), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            number = int(text.split()[-1]) if text.split()[-1].isdigit() else 0
+            centre = np.random.default_rng(number % 40).standard_normal(8)
+            row[:] = centre + 0.1 * np.random.default_rng(number).standard_normal(8)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.slow
+def test_many_vectors_are_searched_in_cells_unless_every_one_is_asked_for(tmp_path: Path) -> None:
+    documents = [Document(id=f"d{at:06d}", text=f"event {at}") for at in range(CELLS_FROM)]
+    store = LanceStore.build(tmp_path / "s", iter(documents), analyzer="plain", encoder=Heaps())
+    assert store.has_cells
+    queries = [f"event {at}" for at in range(5, 2000, 100)]
+    peer = Dense(documents, Heaps()).search(queries, k=10)
+    exact = store.retriever("dense", n_probes=None).search(queries, k=10)
+    same_hits(exact, peer, tolerance=2e-6)
+    assert store.dense_recall(queries, k=10) > 0.9

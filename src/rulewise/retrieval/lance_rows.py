@@ -134,7 +134,7 @@ def _storable(text: str, document_id: str) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError as exc:
         raise InputError(
-            f"The text or id of {document_id!r} holds half of a surrogate pair, which UTF-8 cannot store. Read it anew with "
-            "its right encoding."
+            f"The text or id of {document_id!r} holds half of a surrogate pair, which UTF-8 cannot store. Read it "
+            "anew with its right encoding."
         ) from exc
     return text
