@@ -209,7 +209,7 @@ def _write_vectors(
         empty = encoder.encode([], role="document").astype(np.float32)
         _save(file, empty)
         return int(empty.shape[1])
-    mapped: NDArray[np.float32] | None = np.load(file, mmap_mode="r+") if done else None
+    mapped: Any = np.load(file, mmap_mode="r+") if done else None
     for start, rows in _encoded(texts, done, encoder):
         if mapped is None:
             mapped = np.lib.format.open_memmap(file, mode="w+", dtype=np.float32, shape=(n, rows.shape[1]))
@@ -219,7 +219,7 @@ def _write_vectors(
                 "One index needs one model."
             )
         mapped[start : start + len(rows)] = rows
-        mapped.flush()  # type: ignore[attr-defined]
+        mapped.flush()
         write_text(record, json.dumps({"done": start + len(rows)}))
         tell("vectors", start + len(rows))
     assert mapped is not None

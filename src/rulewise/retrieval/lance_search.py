@@ -137,14 +137,14 @@ class LanceHybrid:
 
 def _full_text(weights: dict[str, float]) -> Any:
     lance = require("lance.query", extra="store", purpose="A Lance store")
-    clauses = list(weights.items())
-    if len({weight for _, weight in clauses}) == 1:
-        # one query over all terms is searched faster than one a term
-        terms = joined(term for term, _ in clauses)
-        return lance.MatchQuery(terms, "terms", boost=float(clauses[0][1]))
-    return lance.BooleanQuery(
-        [(lance.Occur.SHOULD, lance.MatchQuery(joined([term]), "terms", boost=float(w))) for term, w in clauses]
-    )
+    # terms of one weight are one clause: a clause costs Lance far more than a term
+    groups: dict[float, list[str]] = {}
+    for term, weight in weights.items():
+        groups.setdefault(float(weight), []).append(term)
+    clauses = [lance.MatchQuery(joined(terms), "terms", boost=weight) for weight, terms in groups.items()]
+    if len(clauses) == 1:
+        return clauses[0]
+    return lance.BooleanQuery([(lance.Occur.SHOULD, clause) for clause in clauses])
 
 
 def _best(

@@ -15,13 +15,18 @@ from rulewise.retrieval.analyzers import Analyzer, analyzer_from_spec, make_anal
 from rulewise.retrieval.base import Encoder
 from rulewise.retrieval.lance_rows import SETTINGS, Repeats, in_ids, schema, table_batches
 from rulewise.retrieval.lance_search import LanceBM25, LanceDense, LanceHybrid
+from rulewise.retrieval.lance_write import (
+    CELLS_FROM,
+    fields_of,
+    make_indexes,
+    put_in_place,
+    refuse_repeats,
+    write_rows,
+)
 from rulewise.retrieval.writer_lock import writing
 from rulewise.types import Document
 
 __all__ = ["CELLS_FROM", "LanceStore", "is_lance_store"]
-
-CELLS_FROM = 100_000
-"""Rows from which vectors get an index of cells; below that every vector is compared."""
 
 N_PROBES = 20
 """Cells that are searched for each text where there is such an index."""
@@ -116,10 +121,10 @@ class LanceStore:
             repeats = Repeats()
             batches = table_batches(documents, arrow, made, encoder, check=repeats.take, on_rows=on_progress)
             try:
-                dataset = _write(lance, batches, arrow, scratch, mode="create")
-                _check_repeats(dataset, repeats)
-                _index(dataset)
-                _replace(scratch, path)
+                dataset = write_rows(lance, batches, arrow, scratch, mode="create")
+                refuse_repeats(dataset, repeats)
+                make_indexes(dataset)
+                put_in_place(scratch, path)
             except BaseException:
                 shutil.rmtree(scratch, ignore_errors=True)
                 raise
@@ -139,7 +144,7 @@ class LanceStore:
     @property
     def has_cells(self) -> bool:
         """Whether vectors have an index of cells, so that dense search is approximate unless told otherwise."""
-        return any("vector" in _fields(index) for index in self._dataset.describe_indices())
+        return any("vector" in fields_of(index) for index in self._dataset.describe_indices())
 
     def add(self, documents: Iterable[Document]) -> int:
         """Add documents, all or none; how many.
@@ -162,7 +167,7 @@ class LanceStore:
                     )
 
             batches = table_batches(documents, self._dataset.schema, self.analyzer, self._needed(), check=check)
-            _write(self._lance, batches, self._dataset.schema, self.path, mode="append")
+            write_rows(self._lance, batches, self._dataset.schema, self.path, mode="append")
             self._settle()
             return len(seen)
 
@@ -267,7 +272,7 @@ class LanceStore:
         if self._dataset.describe_indices():
             self._dataset.optimize.optimize_indices(num_indices_to_merge=1)
         else:
-            _index(self._dataset)
+            make_indexes(self._dataset)
         self._dataset = self._lance.dataset(str(self.path))
 
     def _needed(self) -> Encoder | None:
@@ -293,80 +298,3 @@ class LanceStore:
                 f"{encoder.name!r}. Use that encoder, or build the store anew."
             )
         return encoder
-
-
-def _write(lance: Any, batches: Iterable[Any], arrow: Any, path: Path, *, mode: str) -> Any:
-    """Write batches; an error that making one raises is raised as it is, and nothing is committed."""
-    pa = require("pyarrow", extra="store", purpose="A Lance store")
-    raised: list[Exception] = []
-
-    def guarded() -> Any:
-        try:
-            yield from batches
-        except Exception as exc:
-            raised.append(exc)
-            raise
-
-    reader = pa.RecordBatchReader.from_batches(arrow, guarded())
-    try:
-        return lance.write_dataset(reader, str(path), schema=arrow, mode=mode)
-    except Exception:
-        if raised:
-            raise raised[0] from None
-        raise
-
-
-def _index(dataset: Any) -> None:
-    """Make the indexes anew: terms without positions, ids, and cells of vectors where there are many."""
-    if not dataset.count_rows():
-        return
-    dataset.create_scalar_index("id", "BTREE", replace=True)
-    dataset.create_scalar_index(
-        "terms",
-        "INVERTED",
-        replace=True,
-        with_position=False,
-        base_tokenizer="whitespace",
-        max_token_length=None,
-        lower_case=False,
-        stem=False,
-        remove_stop_words=False,
-        ascii_folding=False,
-    )
-    if "vector" in dataset.schema.names:
-        n = dataset.count_rows("vector IS NOT NULL")
-        if n >= CELLS_FROM:
-            cells = max(1, int(n**0.5) // 2)
-            dataset.create_index("vector", "IVF_FLAT", metric="dot", num_partitions=cells, replace=True)
-
-
-def _check_repeats(dataset: Any, repeats: Repeats) -> None:
-    seen: dict[str, int] = {}
-    suspects = repeats.suspects()
-    found = dataset.take(suspects, columns=["id"])["id"].to_pylist() if suspects else []
-    for position, one in zip(suspects, found, strict=True):
-        if one in seen:
-            raise InputError(
-                f"Two documents have the id {one!r} (items {seen[one] + 1} and {position + 1}). Ids must be unique; "
-                "change one of them."
-            )
-        seen[one] = position
-
-
-def _fields(index: Any) -> Sequence[str]:
-    names: Sequence[str] = index.field_names
-    return names
-
-
-def _replace(scratch: Path, path: Path) -> None:
-    old = path.parent / f".{path.name}.old"
-    shutil.rmtree(old, ignore_errors=True)
-    if path.exists():
-        path.replace(old)
-    try:
-        scratch.replace(path)
-    except BaseException:
-        if old.exists():
-            old.replace(path)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
