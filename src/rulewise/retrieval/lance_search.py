@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -28,15 +30,18 @@ LANCE_B = 0.75
 _COLUMNS = ["id", "text", "metadata"]
 _MORE = 32
 _DECIMALS = 6
+_DECIMALS_BM25 = 5
+_PARTS = 60
+_LONGEST = 2_000
 
 
 class LanceBM25:
     """BM25 over the column of terms, by Lance's full-text index.
 
     Lance computes the formula of `rulewise.retrieval.bm25.BM25` with k1 = 1.2 and b = 0.75, which it cannot change,
-    times k1 + 1; scores are divided by that, and rounded to six decimals, so that they are those of
+    times k1 + 1; scores are divided by that, and rounded to five decimals, so that they are those of
     `BM25(documents, analyzer=..., k1=1.2, b=0.75)`, save that documents without any term do not count in its number of
-    documents and mean length. Weights of the query's terms are given as boosts. Ties go by id.
+    documents and mean length. A term's weight is given as how often it stands in the query. Ties go by id.
 
     Args:
         dataset: The dataset.
@@ -65,7 +70,7 @@ class LanceBM25:
         def rows(limit: int) -> list[tuple[float, dict[str, Any]]]:
             scanner = self._dataset.scanner(columns=[*_COLUMNS, "_score"], full_text_query=query, limit=limit)
             found = scanner.to_table().to_pylist()
-            return [(round(row["_score"] / (LANCE_K1 + 1), _DECIMALS), row) for row in found]
+            return [(round(row["_score"] / (LANCE_K1 + 1), _DECIMALS_BM25), row) for row in found]
 
         return _best(rows, k, where)
 
@@ -137,14 +142,16 @@ class LanceHybrid:
 
 def _full_text(weights: dict[str, float]) -> Any:
     lance = require("lance.query", extra="store", purpose="A Lance store")
-    # terms of one weight are one clause: a clause costs Lance far more than a term
-    groups: dict[float, list[str]] = {}
-    for term, weight in weights.items():
-        groups.setdefault(float(weight), []).append(term)
-    clauses = [lance.MatchQuery(joined(terms), "terms", boost=weight) for weight, terms in groups.items()]
-    if len(clauses) == 1:
-        return clauses[0]
-    return lance.BooleanQuery([(lance.Occur.SHOULD, clause) for clause in clauses])
+    exact = [Fraction(weight).limit_denominator(_PARTS) for weight in weights.values()]
+    parts = math.lcm(*(one.denominator for one in exact))
+    is_whole = all(abs(float(one) - weight) < 1e-9 for one, weight in zip(exact, weights.values(), strict=True))
+    if is_whole and parts <= _PARTS and parts * sum(exact) <= _LONGEST:
+        # a term that stands n times counts n times, and one list of terms is searched several times faster than clauses
+        repeated = [term for term, one in zip(weights, exact, strict=True) for _ in range(int(one * parts))]
+        return lance.MatchQuery(joined(repeated), "terms", boost=1.0 / parts)
+    return lance.BooleanQuery(
+        [(lance.Occur.SHOULD, lance.MatchQuery(joined([term]), "terms", boost=w)) for term, w in weights.items()]
+    )
 
 
 def _best(
