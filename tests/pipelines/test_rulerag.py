@@ -51,7 +51,7 @@ def test_rules_guide_the_search_and_the_answer() -> None:
     (trace,) = rag.run([ASKED], on_stage=lambda stage, n: told.append((stage, n)))
     assert told == [("choose", 1), ("search", 1), ("answer", 1)]
     assert [rule.id for rule in trace.rules] == ["visit", "host"]
-    assert [search.via for search in trace.searches] == ["visit", "host"]
+    assert [search.via for search in trace.searches] == ["visit", "host", ""]
     assert {hit.item.id: hit.via for hit in trace.hits}["d2"] == "host"
     assert trace.shown_rules == ("visit", "host")
     assert trace.shown_documents == tuple(hit.item.id for hit in trace.hits)

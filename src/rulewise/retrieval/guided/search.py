@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from rulewise.errors import InputError
@@ -13,7 +13,7 @@ from rulewise.retrieval.guided.forms import guided_text
 from rulewise.retrieval.top import check_k
 from rulewise.types import Document, Hit, Query
 
-__all__ = ["MERGES", "GuidedRetriever", "Merge"]
+__all__ = ["MERGES", "REPEATS", "GuidedRetriever", "Merge", "Repeats"]
 
 Merge: TypeAlias = Literal["rrf", "score", "turns"]
 """How the documents of several searches are ranked together.
@@ -24,6 +24,16 @@ first of each search in the order of the rules, then the second of each, and so 
 
 MERGES: tuple[Merge, ...] = get_args(Merge)
 
+Repeats: TypeAlias = Literal["keep", "last"]
+"""What becomes of documents that state one fact at several times.
+
+"keep" leaves them where they are; "last" leaves the best of them there and moves the others behind all other documents.
+A temporal rule asks that its body held at some time: one such document bears it out, and more of them say nothing new.
+"""
+
+REPEATS: tuple[Repeats, ...] = get_args(Repeats)
+
+_STATEMENT = ("subject", "relation", "object")
 _RRF = 60.0
 
 
@@ -31,7 +41,7 @@ class GuidedRetriever:
     """Searches once for each query and rule, and merges: D_q is the union over the rules (RuleRAG, equation 1).
 
     Equal texts of different queries and rules are searched once, all in one pass. The result is the same whatever the
-    order in which rules of equal rank find their documents: ties are broken by the document's id.
+    order in which documents are found: ties are broken by the document's id.
 
     Choice: the paper unites the top k of each rule, so that more rules mean more documents. Here the union is ranked
     and cut to `k`, so that guided and unguided search are compared at the same number of documents.
@@ -41,10 +51,13 @@ class GuidedRetriever:
         form: What is searched with for a query and a rule.
         merge: How the union is ranked.
         k_per_rule: Documents that each search gives to the union, at least 1; None takes `k`.
-        with_query: Whether the query alone is searched as well, as one more search after those of the rules.
+        with_query: Whether the query alone is searched as well, as one more search after those of the rules. Choice:
+            it is, because no form of ours loses by it and the paper's gains (docs/benchmarks/rulerag.md).
+        repeats: What becomes of documents that state one fact at several times; those without `subject`, `relation` and
+            `object` in their metadata are never repeats. With "last", give a `k_per_rule` well above `k`.
 
     Raises:
-        UnknownNameError: If `form` or `merge` is not known.
+        UnknownNameError: If `form`, `merge` or `repeats` is not known.
         InputError: If `k_per_rule` is less than 1.
     """
 
@@ -53,20 +66,23 @@ class GuidedRetriever:
         retriever: Retriever[Document],
         *,
         form: GuidedForm = "both",
-        merge: Merge = "rrf",
+        merge: Merge = "turns",
         k_per_rule: int | None = None,
-        with_query: bool = False,
+        with_query: bool = True,
+        repeats: Repeats = "keep",
     ) -> None:
         if form not in get_args(GuidedForm):
             raise unknown_name("guided form", form, get_args(GuidedForm))
         if merge not in MERGES:
             raise unknown_name("merge", merge, MERGES)
+        if repeats not in REPEATS:
+            raise unknown_name("treatment of repeats", repeats, REPEATS)
         if k_per_rule is not None and k_per_rule < 1:
             raise InputError(f"k_per_rule must be at least 1, got {k_per_rule}.")
         self._retriever = retriever
         self.form: GuidedForm = form
         self.merge: Merge = merge
-        self.k_per_rule, self.with_query = k_per_rule, with_query
+        self.k_per_rule, self.with_query, self.repeats = k_per_rule, with_query, repeats
 
     def search(
         self, queries: Sequence[Query], choices: Sequence[RuleChoice], *, k: int, where: Where | None = None
@@ -127,7 +143,10 @@ class GuidedRetriever:
                     scores[item.id] = max(scores.get(item.id, hit.score), hit.score)
         if self.merge == "turns":
             scores = {id: 1.0 / (1 + (rank - 1) * len(searches) + order) for id, (rank, order, _, _) in best.items()}
-        ranked = sorted(best, key=lambda id: (-scores[id], id))[:k]
+        ranked = sorted(best, key=lambda id: (-scores[id], id))
+        if self.repeats == "last":
+            ranked = _repeats_last(ranked, {id: item for id, (_, _, _, item) in best.items()})
+        ranked = ranked[:k]
         return GuidedHits(
             hits=tuple(
                 Hit(item=best[id][3], score=scores[id], rank=rank, via=best[id][2] or None)
@@ -139,6 +158,20 @@ class GuidedRetriever:
             ),
             notes=notes,
         )
+
+
+def _repeats_last(ranked: Sequence[str], documents: Mapping[str, Document]) -> list[str]:
+    """The ids with those that repeat a statement of an earlier one moved to the end, otherwise in their order."""
+    seen: set[tuple[str, ...]] = set()
+    firsts: list[str] = []
+    others: list[str] = []
+    for id in ranked:
+        metadata = documents[id].metadata
+        statement = tuple(metadata.get(name, "") for name in _STATEMENT)
+        (others if statement in seen else firsts).append(id)
+        if all(statement):
+            seen.add(statement)
+    return [*firsts, *others]
 
 
 _Planned: TypeAlias = tuple[str, "GuidedForm | Literal['query']", str]
