@@ -20,7 +20,8 @@ VISIT = Rule(id="visit", text="[Entity1, visit, Entity2] leads to [Entity1, cons
              body=(atom("visit", "?x", "?y", "?T0"),), head=atom("consult", "?x", "?y", "?T1"))  # fmt: skip
 HOST = Rule(id="host", text="[Entity2, host, Entity1] leads to [Entity1, consult, Entity2]",
             body=(atom("host", "?y", "?x"),), head=atom("consult", "?x", "?y"))  # fmt: skip
-PATH = Rule(id="path", text="path", body=(atom("ally", "?x", "?z"), atom("trade", "?z", "oil"), atom("near", "?z", "?y")),
+PATH = Rule(id="path", text="path",
+            body=(atom("ally", "?x", "?z"), atom("trade", "?z", "oil"), atom("near", "?z", "?y")),
             head=atom("consult", "?x", "?y"))  # fmt: skip
 PROSE = Rule(id="prose", text="who visits consults")
 JAPAN = Recognised(relation="consult", subject="Japan")
