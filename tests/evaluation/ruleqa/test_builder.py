@@ -63,6 +63,15 @@ def test_queries_may_need_nothing_a_rule_or_an_oracle_document(temporal):
         build_ruleqa(read_parts(temporal), RuleQASettings(require="oracle"), rules=[other])
 
 
+def test_queries_whose_fact_stands_in_a_document_of_another_time_may_be_left_out(temporal):
+    kept, dropped = (temporal_set(temporal, require="none", repeats=repeats) for repeats in ("keep", "drop"))
+    repeated = [query_id for query_id, row in kept.details.items() if row["repeats"]]
+    assert repeated
+    assert len(dropped.examples) == len(kept.examples) - len(repeated)
+    assert not any(row["repeats"] for row in dropped.details.values())
+    assert dropped.datasheet["settings"]["repeats"] == "drop"
+
+
 def test_training_data_are_disjoint_halves_with_oracle_documents(static):
     built = static_set(static)
     asked = [{row["query"] for row in rows} for rows in (built.f_r, built.f_g)]

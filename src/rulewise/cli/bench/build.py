@@ -57,6 +57,10 @@ def build() -> None:
     "--require", type=click.Choice(["none", "rule", "oracle"]),
     help="What a query must have: a rule, or an oracle document too. [default: rule]",
 )  # fmt: skip
+@click.option(
+    "--repeats", type=click.Choice(["keep", "drop"]),
+    help="Queries whose fact stands in a document of another time. [default: keep]",
+)  # fmt: skip
 @click.option("--answers", type=click.Choice(["test", "all"]), help="Parts with acceptable answers. [default: test]")
 @click.option("--split", type=click.Choice(["own", "redrawn"]), help="Deal all facts anew. [default: own]")
 @click.option("--holdout", type=click.IntRange(min=0), help="Training facts moved to validation. [default: 0]")

@@ -127,6 +127,8 @@ def build_ruleqa(
     by_head = bank.by_head()
     others = () if settings.answers == "test" else (parts.train, parts.valid)
     pool = asked_of(parts.test, *others)
+    if settings.repeats == "drop":
+        pool = [asked for asked in pool if not index.objects(asked.subject, asked.relation) & set(asked.answers)]
     has_rule = [asked for asked in pool if by_head.get(relations[asked.relation])]
     oracle: dict[tuple[int, int, int], list[tuple[Rule, tuple[int, ...]]]] = {}
     for asked in has_rule:

@@ -11,13 +11,16 @@ from rulewise.evaluation.ruleqa.bank import SameRelation
 from rulewise.evaluation.ruleqa.parts import SplitKind
 from rulewise.registry import unknown_name
 
-__all__ = ["AnswersFrom", "DocumentsFrom", "Require", "RuleQASettings", "Sizes"]
+__all__ = ["AnswersFrom", "DocumentsFrom", "Repeats", "Require", "RuleQASettings", "Sizes"]
 
 DocumentsFrom: TypeAlias = Literal["train", "train+valid"]
 """Which facts are documents."""
 
 Require: TypeAlias = Literal["none", "rule", "oracle"]
 """What a query must have: nothing, a rule for its relation, or a rule with an oracle document."""
+
+Repeats: TypeAlias = Literal["keep", "drop"]
+"""Whether a query may have an answer that a document states of the same subject and relation, at another time."""
 
 AnswersFrom: TypeAlias = Literal["test", "all"]
 """Whether answers are the tails of test links, or those of all parts."""
@@ -26,6 +29,7 @@ _KINDS: Mapping[str, tuple[str, ...]] = {
     "split": get_args(SplitKind),
     "documents": get_args(DocumentsFrom),
     "require": get_args(Require),
+    "repeats": get_args(Repeats),
     "answers": get_args(AnswersFrom),
     "same_relation": get_args(SameRelation),
 }
@@ -57,6 +61,8 @@ class RuleQASettings:
         same_relation: Whether a rule may have its head's relation in its body.
         documents: Which parts are documents.
         require: What a query must have.
+        repeats: Whether a query's fact may stand in a document of another time. No static set has such queries; without
+            them a temporal set, too, holds only what has to be inferred.
         answers: Where acceptable answers come from.
         most: Greatest sizes; None takes what there is. For documents the oracle documents are kept in any case.
         source: Where the graph comes from, for the datasheet.
@@ -77,6 +83,7 @@ class RuleQASettings:
     same_relation: SameRelation = "drop"
     documents: DocumentsFrom = "train"
     require: Require = "rule"
+    repeats: Repeats = "keep"
     answers: AnswersFrom = "test"
     most: Sizes = Sizes()
     source: str = ""
