@@ -56,8 +56,8 @@ def first_ranks(found: Sequence[Any], examples: Sequence[Example]) -> np.ndarray
     """The rank of the first document that holds an answer, for each query."""
     ranks = []
     for hits, example in zip(found, examples, strict=True):
-        held = holding([hit.item.text for hit in hits.hits], example.answers)
-        ranks.append(next((rank for rank, holds in enumerate(held, start=1) if holds), _FAR))
+        numbered = enumerate((hit.item.text for hit in hits.hits), start=1)
+        ranks.append(next((rank for rank, text in numbered if holding([text], example.answers)[0]), _FAR))
     return np.array(ranks)
 
 
