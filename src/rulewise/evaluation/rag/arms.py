@@ -63,6 +63,7 @@ def build_rag_arm(
     searcher = None if retriever is None else _searcher(cell, retriever)
     clock["index"] = clock.get("index", 0.0) + _now() - began
     chooser = _Chosen(own, cell) if cell.uses_rules else None
+    original, knows = own.originals(cell), own.knows_oracles(cell)
     run: Callable[..., list[RagTrace]]
     if cell.reasoner in ("ve", "cok"):
         assert llm is not None
@@ -81,15 +82,15 @@ def build_rag_arm(
 
     def arm(examples: Sequence[Example]) -> list[RagRecord]:
         queries = [example.query for example in examples]
-        asked = own.asked(cell, queries)
-        if chooser is not None:
-            chooser.originals = {query.id: query for query in queries}
         stages: list[tuple[str, float]] = []
-        traces = run(asked, on_stage=lambda stage, n: stages.append((stage, _now())))  # noqa: ARG005
+        traces = run(queries, on_stage=lambda stage, n: stages.append((stage, _now())))  # noqa: ARG005
         ends = [*(at for _, at in stages[1:]), _now()]
         for (stage, start), end in zip(stages, ends, strict=True):
             clock[stage] = clock.get(stage, 0.0) + end - start
-        return [_record(own, cell, example, trace) for example, trace in zip(examples, traces, strict=True)]
+        return [
+            _record(example, trace, asked=original[example.query.id], knows_oracles=knows)
+            for example, trace in zip(examples, traces, strict=True)
+        ]
 
     return arm
 
@@ -107,15 +108,15 @@ def _searcher(cell: RagCell, retriever: Retriever[Document]) -> GuidedSearcher:
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Chosen:
     """The rules of queries as they stand in the set, however a cell asks them."""
 
-    def __init__(self, materials: RagMaterials, cell: RagCell) -> None:
-        self._materials, self._cell = materials, cell
-        self.originals: dict[str, Query] = {}
+    materials: RagMaterials
+    cell: RagCell
 
     def choose(self, queries: Sequence[Query]) -> list[RuleChoice]:
-        return self._materials.choices(self._cell, [self.originals.get(query.id, query) for query in queries])
+        return self.materials.choices(self.cell, [query.id for query in queries])
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,18 +145,17 @@ class _Unguided:
         ]
 
 
-def _record(materials: RagMaterials, cell: RagCell, example: Example, trace: RagTrace) -> RagRecord:
-    gold = materials.gold_relations(cell, example) if cell.uses_rules else None
+def _record(example: Example, trace: RagTrace, *, asked: Query, knows_oracles: bool) -> RagRecord:
     chosen = () if trace.choice is None else trace.choice.rules
     held = holding([hit.item.text for hit in trace.hits], example.answers) if example.answers else []
     return RagRecord(
         query_id=example.query.id,
-        asked=trace.query.text if trace.query.text != example.query.text else "",
+        asked=trace.query.text if trace.query.text != asked.text else "",
         rules=tuple(
             Chosen(
                 one.rule.id,
                 round(float(one.score), _DIGITS),
-                None if gold is None else any(atom.predicate in gold for atom in one.rule.body),
+                one.rule.id in example.rule_ids if knows_oracles else None,
             )
             for one in chosen
         ),

@@ -6,21 +6,19 @@ import json
 import random
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from rulewise.corpus.corpus import Corpus
 from rulewise.errors import NotAtHandError
 from rulewise.evaluation.benchmark import Benchmark
 from rulewise.evaluation.rag.cell import RagCell
+from rulewise.evaluation.ruleqa.rewrite import rewritten
 from rulewise.files import sha256_texts
 from rulewise.retrieval.base import Retriever
 from rulewise.retrieval.bm25 import BM25
-from rulewise.retrieval.dense import Dense
-from rulewise.retrieval.fusion import Fused
+from rulewise.retrieval.corpus_index import CorpusIndex
 from rulewise.retrieval.guided.base import RuleChoice, RuleChooser
 from rulewise.retrieval.guided.choice import ByHead, BySimilarity
-from rulewise.retrieval.guided.forms import body_text
 from rulewise.retrieval.guided.recognise import Recogniser, relations_of
 from rulewise.rules.library import RuleLibrary
 from rulewise.types import Document, Example, Query, Rule
@@ -28,28 +26,9 @@ from rulewise.types import Document, Example, Query, Rule
 if TYPE_CHECKING:
     from rulewise.evaluation.materials import Materials
 
-__all__ = ["RagMaterials", "rewritten"]
+__all__ = ["RagMaterials"]
 
 _INDEXES_KEPT = 2
-
-
-def rewritten(query: Query, choice: RuleChoice) -> Query:
-    """The query, asked by the body of its best rule: what its answer follows from, not what it is.
-
-    RuleRAG, table 5 (robustness): the question asks for the body relation, and answer and rules stay. A query without
-    a rule whose body is known stays as it is.
-
-    Choice: the body in words, with the query's subject in its place (`body_text`), stands in the question's form:
-    "Time 2014-12-01 what does Japan Make a visit ?"
-    """
-    if not choice.rules or choice.recognised is None or choice.recognised.subject is None:
-        return query
-    body = body_text(choice.rules[0].rule, choice.recognised)
-    if not body:
-        return query
-    time = choice.recognised.time or query.time
-    lead = f"Time {time} " if time else ""
-    return replace(query, text=f"{lead}what does {body} ?", relation=None)
 
 
 class RagMaterials:
@@ -62,8 +41,7 @@ class RagMaterials:
     def __init__(self, materials: Materials) -> None:
         self._materials = materials
         self._retrievers: OrderedDict[tuple[Any, ...], Retriever[Document]] = OrderedDict()
-        self._sparse: OrderedDict[tuple[str, str], BM25[Document]] = OrderedDict()
-        self._dense: OrderedDict[tuple[str, str], Dense[Document]] = OrderedDict()
+        self._rewritten: dict[str, tuple[tuple[Example, ...], tuple[str, ...]]] = {}
         self._choices: dict[tuple[Any, ...], dict[str, RuleChoice]] = {}
 
     def benchmark(self, cell: RagCell) -> Benchmark:
@@ -93,14 +71,30 @@ class RagMaterials:
         return found
 
     def examples(self, cell: RagCell) -> tuple[Example, ...]:
-        """The queries that a cell is run on, in the set's order: those with an answer, or a sample of them."""
-        found = tuple(example for example in self.benchmark(cell).examples if example.answers)
+        """The queries that a cell is run on, in the set's order: those with an answer, or a sample of them.
+
+        A cell that asks rewritten queries is run on those that can be rewritten.
+        """
+        found = self._rewrite(cell)[0] if cell.rewrite else self.benchmark(cell).examples
+        found = tuple(example for example in found if example.answers)
         if not found:
             raise NotAtHandError(f"no query of {cell.set} has an answer to score with")
         if cell.sample and cell.sample < len(found):
             kept = set(random.Random(cell.seed).sample(range(len(found)), cell.sample))
             found = tuple(example for at, example in enumerate(found) if at in kept)
         return found
+
+    def _rewrite(self, cell: RagCell) -> tuple[tuple[Example, ...], tuple[str, ...]]:
+        """The set's queries as their rules' bodies ask them, and what was left out."""
+        if cell.set not in self._rewritten:
+            benchmark = self.benchmark(cell)
+            if not any(benchmark.details.get(e.query.id, {}).get("oracle") for e in benchmark.examples):
+                raise NotAtHandError(f"no query of {cell.set} has a rule with oracle documents to be rewritten by")
+            found = rewritten(benchmark.examples, benchmark.details, self.rules(cell), self.corpus(cell))
+            n = len(benchmark.examples)
+            left = tuple(f"{count} of {n} queries cannot be rewritten: {why}" for why, count in found.dropped.items())
+            self._rewritten[cell.set] = (found.examples, left)
+        return self._rewritten[cell.set]
 
     def chooser(self, cell: RagCell) -> RuleChooser:
         """What chooses the rules of a cell.
@@ -116,24 +110,20 @@ class RagMaterials:
         told = Recogniser(relations_of(rules))
         return BySimilarity.over(rules, encoder, theta=cell.theta, n=cell.n_rules, recogniser=told)
 
-    def choices(self, cell: RagCell, queries: Sequence[Query]) -> list[RuleChoice]:
-        """The rules of queries, as they stand in the set; each is chosen once for all cells that choose alike."""
+    def choices(self, cell: RagCell, query_ids: Sequence[str]) -> list[RuleChoice]:
+        """The rules of queries as the set has them, rewritten or not; chosen once for all cells that choose alike."""
         place = (cell.set, cell.chooser, cell.chooser_encoder, cell.n_rules, cell.theta)
         known = self._choices.setdefault(place, {})
-        fresh = [query for query in queries if query.id not in known]
+        wanted = set(query_ids) - known.keys()
+        fresh = [example.query for example in self.benchmark(cell).examples if example.query.id in wanted]
         if fresh:
             chosen = self.chooser(cell).choose(fresh)
             known.update({query.id: choice for query, choice in zip(fresh, chosen, strict=True)})
-        return [known[query.id] for query in queries]
+        return [known[query_id] for query_id in query_ids]
 
-    def asked(self, cell: RagCell, queries: Sequence[Query]) -> list[Query]:
-        """The queries as a cell asks them."""
-        if not cell.rewrite:
-            return list(queries)
-        # whatever the cell does with rules, its queries are those of the cells it is compared with
-        by_head = cell if cell.chooser == "head" else replace(cell, chooser="head", chooser_encoder="", theta=0.0)
-        choices = self.choices(replace(by_head, n_rules=1), queries)
-        return [rewritten(query, choice) for query, choice in zip(queries, choices, strict=True)]
+    def originals(self, cell: RagCell) -> Mapping[str, Query]:
+        """Query id -> the query as the set has it."""
+        return {example.query.id: example.query for example in self.benchmark(cell).examples}
 
     def retriever(self, cell: RagCell) -> Retriever[Document]:
         """What a cell searches its documents with; the last few indexes are kept.
@@ -152,35 +142,32 @@ class RagMaterials:
         return self._retrievers[key]
 
     def _build(self, cell: RagCell, corpus: Corpus) -> Retriever[Document]:
-        parts: list[Any] = []
-        if cell.retriever != "dense":
-            parts.append(BM25(corpus, analyzer=cell.analyzer or "rule"))
-        if cell.retriever != "bm25":
-            parts.append(Dense(corpus, self._materials.encoder(cell.encoder)))
-        return cast("Retriever[Document]", parts[0] if len(parts) == 1 else Fused(parts))
+        if cell.retriever == "bm25":
+            return BM25(corpus, analyzer=cell.analyzer)
+        # encoding takes long, so that vectors are kept in the user's cache, whole or as far as a run got
+        encoder = self._materials.encoder(cell.encoder)
+        analyzer = cell.analyzer or "rule"
+        name = sha256_texts([corpus.fingerprint, analyzer, encoder.name])[:24]
+        folder = self._materials.settings.cache / "corpora" / name
+        index = CorpusIndex.build(corpus, folder, analyzer=analyzer, encoder=encoder, encoder_spec=cell.encoder)
+        return cast("Retriever[Document]", index.retriever(cell.retriever, encoder=encoder))
 
-    def gold_relations(self, cell: RagCell, example: Example) -> frozenset[str] | None:
-        """Relations of the query's oracle documents; None if it has none, or the documents have no relations."""
-        if not example.document_ids:
-            return None
-        corpus = self.corpus(cell)
-        found = {corpus.by_id(i).metadata.get("relation", "") for i in sorted(example.document_ids)}
-        return frozenset(found - {""}) or None
+    def knows_oracles(self, cell: RagCell) -> bool:
+        """Whether the set says which rules have an oracle document: then a rule that is not named has none."""
+        return any(example.document_ids for example in self.benchmark(cell).examples)
 
     def notes(self, cell: RagCell) -> tuple[str, ...]:
         """What a reader of a cell's figures should know of its data."""
         benchmark = self.benchmark(cell)
         notes = list(benchmark.problems)
+        if cell.rewrite:
+            notes += self._rewrite(cell)[1]
         n_all, n = len(benchmark.examples), len(self.examples(cell))
         if n < n_all:
             why = ["those with an answer"] if any(not e.answers for e in benchmark.examples) else []
+            why += ["those that can be rewritten"] if cell.rewrite else []
             why += [f"a sample of {cell.sample}"] if cell.sample else []
             notes.append(f"run on {n} of the set's {n_all} queries: {', '.join(why)}")
-        if cell.rewrite:
-            queries = [example.query for example in self.examples(cell)]
-            same = sum(a.text == b.text for a, b in zip(queries, self.asked(cell, queries), strict=True))
-            if same:
-                notes.append(f"{same} of {n} queries have no rule to be rewritten by and are asked as they are")
         return tuple(notes)
 
     def key(self, cell: RagCell) -> str:
@@ -189,6 +176,8 @@ class RagMaterials:
         parts = [json.dumps(cell.to_dict(), sort_keys=True), benchmark.fingerprint]
         parts += [example.query.id for example in self.examples(cell)]
         parts += [example.query.relation or "" for example in self.examples(cell)]
+        if cell.rewrite:
+            parts += [example.query.text for example in self.examples(cell)]
         if cell.reads:
             parts.append(self.corpus(cell).fingerprint)
         if cell.uses_rules or cell.rewrite:
