@@ -8,20 +8,22 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from rulewise.errors import FileFormatError
+from rulewise.errors import FileFormatError, InputError
 
 __all__ = [
     "atomic_file",
     "atomic_folder",
+    "check_replaceable",
     "dumps",
     "dumps_bytes",
     "read_jsonl",
     "sha256_file",
     "sha256_texts",
+    "staged_files",
     "write_bytes",
     "write_jsonl",
     "write_text",
@@ -113,11 +115,20 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 @contextlib.contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
+def atomic_folder(path: Path, *, own: Collection[str]) -> Iterator[Path]:
     """Yield an empty folder beside `path` that takes its place when the block ends well, and vanishes otherwise.
 
-    An existing folder at `path` is replaced as a whole; a reader sees the old one or the new one, never a mixture.
+    An existing folder at `path` is replaced as a whole; a reader sees the old one or the new one, never a mixture. One
+    that holds anything else than entries of this kind is never replaced.
+
+    Args:
+        path: The folder.
+        own: Names of all entries that a folder of this kind may hold.
+
+    Raises:
+        InputError: If there is a file at `path`, or a folder that holds something else, before or after the block.
     """
+    check_replaceable(path, own)
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     try:
@@ -125,6 +136,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         umask = os.umask(0)
         os.umask(umask)
         scratch.chmod(0o777 & ~umask)
+        check_replaceable(path, own)
         if path.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
             path.replace(old / "was")
@@ -140,6 +152,39 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def check_replaceable(path: Path, own: Collection[str]) -> None:
+    """Stop if something is at `path` that would be lost if a folder with entries of these names took its place.
+
+    Raises:
+        InputError: If there is a file, or a folder that holds an entry of another name.
+    """
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: is a file; a folder is to be written there. Choose another name.")
+    strange = sorted(entry.name for entry in path.iterdir() if entry.name not in own) if path.exists() else []
+    if strange:
+        more = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
+        raise InputError(
+            f"{path}: holds {strange[0]!r}{more}, which would be lost if the folder were replaced. Nothing was "
+            "written. Choose another folder, or move what else is there."
+        )
+
+
+@contextlib.contextmanager
+def staged_files(path: Path) -> Iterator[Path]:
+    """Yield an empty folder whose files move into the folder `path` when the block ends well, and vanish otherwise.
+
+    Files of the same names are replaced, one by one; all others in the folder stay as they are.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=path))
+    try:
+        yield scratch
+        for file in sorted(scratch.iterdir()):
+            file.replace(path / file.name)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def sha256_file(path: Path) -> str:

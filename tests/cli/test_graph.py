@@ -52,3 +52,20 @@ def test_a_graph_is_converted_and_bad_lines_counted(tmp_path: Path):
     assert "1 facts of 2 lines, 0 duplicates, 1 problems" in done.stdout
     assert "g.csv:2: 1 columns" in done.stderr
     assert read_graph(tmp_path / "g.jsonl.gz").graph.n_facts == 1
+
+
+def test_a_split_leaves_everything_else_in_the_folder(path: Path, tmp_path: Path):
+    (tmp_path / "notes.md").write_text("mine")
+    (tmp_path / "sub").mkdir()
+    done = invoke("split", path, "--out", tmp_path, "--ratios", "0.5,0.5")
+    assert done.exit_code == 0, done.output
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["g.tsv", "notes.md", "sub", "test.tsv", "train.tsv"]
+
+
+def test_a_split_never_replaces_the_graph_itself(path: Path, tmp_path: Path):
+    source = path.rename(tmp_path / "train.tsv")
+    before = source.read_bytes()
+    done = invoke("split", source, "--out", tmp_path)
+    assert done.exit_code == 1
+    assert "is the graph itself" in str(done.exception)
+    assert source.read_bytes() == before

@@ -115,10 +115,15 @@ def split(
     covered: bool,
     ending: str,
 ) -> None:
-    """Divide a graph into train, valid and test, by chance or by time."""
+    """Divide a graph into train, valid and test, by chance or by time.
+
+    Files of these names in the folder are replaced, all others stay. With --covered a split by time moves single facts
+    to the first part, so that one time may be on two sides.
+    """
     from rulewise.corpus.split import split_graph
     from rulewise.corpus.writers import write_graph
-    from rulewise.files import atomic_folder
+    from rulewise.errors import InputError
+    from rulewise.files import staged_files
 
     try:
         shares = [float(share) for share in ratios.split(",")]
@@ -126,10 +131,13 @@ def split(
         raise click.BadParameter(f"{ratios!r} is not a list of numbers. Example: 0.8,0.1,0.1") from None
     if len(shares) not in (2, 3):
         raise click.BadParameter("give two or three shares, for train and test, or train, valid and test")
+    names = ("train", "test") if len(shares) == 2 else ("train", "valid", "test")
+    for name in names:
+        if (out / f"{name}.{ending}").exists() and path.exists() and (out / f"{name}.{ending}").samefile(path):
+            raise InputError(f"{path}: is the graph itself and would be replaced by its part. Choose another --out.")
     report = open_graph([path], columns=columns, header=header, strict=strict)
     parts = split_graph(report.graph, ratios=shares, by=by, seed=seed, covered=covered)
-    names = ("train", "test") if len(shares) == 2 else ("train", "valid", "test")
-    with atomic_folder(out) as scratch:
+    with staged_files(out) as scratch:
         for name, part in zip(names, parts, strict=True):
             write_graph(part, scratch / f"{name}.{ending}")
     for name, part in zip(names, parts, strict=True):

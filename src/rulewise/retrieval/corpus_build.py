@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rulewise.corpus.mapped import MappedTexts
 from rulewise.errors import EncoderError, InputError
-from rulewise.files import dumps, sha256_texts, write_text
+from rulewise.files import check_replaceable, dumps, sha256_texts, write_text
 from rulewise.retrieval.analyzers import Analyzer
 from rulewise.retrieval.base import Encoder
 from rulewise.retrieval.corpus_columns import sorted_positions
@@ -37,6 +37,7 @@ Progress = Callable[[str, int, int], None]
 _BLOCK = 1 << 14
 _ENCODED_AT_ONCE = 1024
 _DONE = "vectors.json"
+_OPTIONAL = ("vectors.npy", "metadata.bin", "metadata.npy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +235,7 @@ def _encoded(texts: Sequence[str], done: int, encoder: Encoder) -> Iterator[tupl
 
 def _put(made: Path, out: Path) -> None:
     """Put a finished folder in its place; should this be stopped between two renames, the next build does the rest."""
+    check_replaceable(out, {*(entry.name for entry in made.iterdir()), *_OPTIONAL})
     old = out.parent / f".{out.name}.old"
     if old.exists():
         shutil.rmtree(old)

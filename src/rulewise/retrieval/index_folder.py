@@ -51,6 +51,7 @@ _ARRAYS = {
     "tokens.npy": (np.int32, 1),
     "offsets.npy": (np.int64, 1),
 }
+_NAMES = (*_ARRAYS, "vectors.npy", "rules.jsonl", "terms.json", MANIFEST)
 _FIELDS = {
     "fingerprint": str,
     "n_rules": int,
@@ -104,7 +105,7 @@ def write_folder(
         raise InputError(
             f"{path}: is there already and is no index, so it is not replaced. Choose another folder, or remove it."
         )
-    with atomic_folder(path) as folder:
+    with atomic_folder(path, own=_NAMES) as folder:
         write_jsonl(folder / "rules.jsonl", (rule_to_dict(rule) for rule in rules))
         write_text(folder / "terms.json", dumps(list(matrix.vocabulary)) + "\n")
         arrays: dict[str, NDArray[Any]] = {

@@ -124,12 +124,15 @@ def test_another_library_may_be_written(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_overwritten_only_if_asked(tmp_path: Path) -> None:
-    (tmp_path / "kept.txt").write_text("mine")
+    write_beir(load_samples(), tmp_path / "set")
     with pytest.raises(InputError, match="is there already"):
-        write_beir(load_samples(), tmp_path)
-    assert (tmp_path / "kept.txt").exists()
-    write_beir(load_samples(), tmp_path, overwrite=True)
-    assert load_beir(tmp_path).examples == load_samples().examples
+        write_beir(load_samples(), tmp_path / "set")
+    write_beir(load_samples(), tmp_path / "set", overwrite=True)
+    assert load_beir(tmp_path / "set").examples == load_samples().examples
+    (tmp_path / "set" / "kept.txt").write_text("mine")
+    with pytest.raises(InputError, match="'kept.txt', which would be lost"):
+        write_beir(load_samples(), tmp_path / "set", overwrite=True)
+    assert (tmp_path / "set" / "kept.txt").read_text() == "mine"
 
 
 def test_ids_that_the_layout_cannot_hold_are_refused(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def write_beir(
         gains = benchmark.details.get(example.query.id, {}).get("gains", {})
         for rule_id in sorted(example.rule_ids):
             lines.append(f"{_id(example.query.id)}\t{_id(rule_id)}\t{gains.get(rule_id, 1)}")
-    with atomic_folder(path) as scratch:
+    with atomic_folder(path, own=("corpus.jsonl", "queries.jsonl", "qrels")) as scratch:
         write_jsonl(scratch / "corpus.jsonl", map(_entry, rules))
         write_jsonl(scratch / "queries.jsonl", (_query_row(e, benchmark.details) for e in benchmark.examples))
         write_text(scratch / "qrels" / f"{split}.tsv", "\n".join(lines) + "\n")

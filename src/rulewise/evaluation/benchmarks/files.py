@@ -96,7 +96,7 @@ def write_files(benchmark: Benchmark, path: str | Path, library: str = WHOLE, *,
         raise InputError(f"{path}: is there already. Nothing was written. Give another folder, or ask to overwrite.")
     rules = benchmark.library(library)
     queries = [_query_row(example, benchmark.details.get(example.query.id, {})) for example in benchmark.examples]
-    with atomic_folder(path) as scratch:
+    with atomic_folder(path, own=("rules.jsonl", "queries.jsonl", "demos.jsonl")) as scratch:
         write_jsonl(scratch / "rules.jsonl", map(rule_to_dict, rules))
         write_jsonl(scratch / "queries.jsonl", queries)
         if benchmark.demonstrations:

@@ -166,7 +166,7 @@ def convert_rulebench(source: str | Path, out: str | Path, *, overwrite: bool = 
     reports = []
     for original in originals:
         folder = out / original.name
-        with atomic_folder(folder) as scratch:
+        with atomic_folder(folder, own=("rules.jsonl", "queries.jsonl", "demos.jsonl")) as scratch:
             write_jsonl(scratch / "rules.jsonl", original.rules)
             write_jsonl(scratch / "queries.jsonl", (row for _, row in original.queries))
             if original.demonstrations:

@@ -25,7 +25,7 @@ def write_ruleqa(built: RuleQA, path: str | Path, *, overwrite: bool = False) ->
         built: The set.
         path: The folder: `rules.jsonl`, `corpus.jsonl`, `queries.jsonl`, `f_r.jsonl`, `f_g.jsonl`, `datasheet.json` and
             `datasheet.md`.
-        overwrite: Replace a folder that holds a datasheet of such a set, with all else that it holds.
+        overwrite: Replace a folder that holds a datasheet of such a set; one that holds anything else is not replaced.
 
     Raises:
         InputError: If the folder is there and `overwrite` is false, or it is no such set.
@@ -33,7 +33,7 @@ def write_ruleqa(built: RuleQA, path: str | Path, *, overwrite: bool = False) ->
     """
     path = Path(path)
     check_free(path, overwrite=overwrite)
-    with atomic_folder(path) as scratch:
+    with atomic_folder(path, own=(*FILES, "datasheet.json", "datasheet.md")) as scratch:
         built.rules.save(scratch / "rules.jsonl")
         built.corpus.save(scratch / "corpus.jsonl")
         write_jsonl(scratch / "queries.jsonl", (_row(e, built.details[e.query.id]) for e in built.examples))

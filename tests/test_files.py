@@ -1,0 +1,70 @@
+"""Folders are replaced whole, and nothing that is not ours is ever lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rulewise.errors import InputError
+from rulewise.files import atomic_folder, staged_files
+
+OWN = ("a.txt", "b.txt")
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_a_folder_of_this_kind_is_replaced_as_a_whole(tmp_path: Path):
+    out = tmp_path / "out"
+    for content in (("a.txt", "b.txt"), ("a.txt",)):
+        with atomic_folder(out, own=OWN) as scratch:
+            for name in content:
+                (scratch / name).write_text("new")
+    assert names(out) == ["a.txt"]
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_folder_with_anything_else_is_not_replaced(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("old")
+    (tmp_path / "notes.md").write_text("mine")
+    with pytest.raises(InputError, match=r"holds 'notes.md', which would be lost"), atomic_folder(tmp_path, own=OWN):
+        pytest.fail("the block is not to be entered")
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert names(tmp_path) == ["a.txt", "notes.md"]
+
+
+def test_what_comes_into_the_folder_meanwhile_is_not_lost(tmp_path: Path):
+    out = tmp_path / "out"
+    out.mkdir()
+    with pytest.raises(InputError, match="would be lost"), atomic_folder(out, own=OWN) as scratch:
+        (scratch / "a.txt").write_text("new")
+        (out / "notes.md").write_text("mine")
+    assert names(out) == ["notes.md"]
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_file_in_the_place_of_the_folder_stays(tmp_path: Path):
+    out = tmp_path / "out"
+    out.write_text("mine")
+    with pytest.raises(InputError, match="is a file"), atomic_folder(out, own=OWN):
+        pytest.fail("the block is not to be entered")
+    assert out.read_text() == "mine"
+
+
+def test_staged_files_replace_their_like_and_leave_the_others(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("old")
+    (tmp_path / "notes.md").write_text("mine")
+    with staged_files(tmp_path) as scratch:
+        (scratch / "a.txt").write_text("new")
+    assert {name: (tmp_path / name).read_text() for name in names(tmp_path)} == {"a.txt": "new", "notes.md": "mine"}
+
+
+def test_staged_files_vanish_if_the_block_fails(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("old")
+    with pytest.raises(RuntimeError), staged_files(tmp_path) as scratch:
+        (scratch / "a.txt").write_text("new")
+        raise RuntimeError
+    assert names(tmp_path) == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "old"
