@@ -187,7 +187,8 @@ class Amie:
         with suppress(*((KeyboardInterrupt,) if keep_partial else ())):
             if engine_name == "compiled":
                 tell("compiling", 0, 1)
-                self._warm_up()
+                with ThreadPoolExecutor(1) as pool:
+                    pool.submit(self._warm_up).result()
             engine = self._open(engine_name, index)
             tell("mining", 0, len(heads))
             for head, found in self._work(engine, index, heads, self._limits(allowed)):
@@ -264,9 +265,12 @@ class Amie:
     def _work(
         self, engine: AmieEngine, index: SignedIndex, heads: Sequence[int], limits: Limits
     ) -> Iterator[tuple[int, HeadRules]]:
-        """The heads' rules as they come; few heads wait in threads, so that an interrupt is quick."""
+        """The heads' rules as they come; few heads wait in threads, so that an interrupt is quick.
+
+        Compiled code never runs in the caller's thread: an interrupt would come out of it as another error.
+        """
         constants = index_constants(index) if self.constants else None
-        if self.threads == 1 or engine.name == "readable":  # plain Python gains nothing from threads
+        if engine.name == "readable":  # plain Python gains nothing from threads
             for head in heads:
                 yield head, search_head(engine, index, head, limits, constants)
             return

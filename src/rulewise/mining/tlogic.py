@@ -298,8 +298,9 @@ class TLogic:
 
         with suppress(*((KeyboardInterrupt,) if keep_partial else ())):
             if self.method == "exhaustive":
-                for length in self.lengths:
-                    engine.prepare(length)
+                with ThreadPoolExecutor(1) as pool:
+                    for length in self.lengths:
+                        pool.submit(engine.prepare, length).result()
             for task, found in self._work(engine, tasks):
                 finish(task, found)
         n_found = n_unsupported = 0
@@ -341,8 +342,11 @@ class TLogic:
     def _work(
         self, engine: TemporalEngine, tasks: Sequence[tuple[int, int]]
     ) -> Iterator[tuple[tuple[int, int], RuleTable]]:
-        """The tasks' results as they come; at most a few tasks ahead wait in threads, so that an interrupt is quick."""
-        if self.threads == 1:
+        """The tasks' results as they come; at most a few tasks ahead wait in threads, so that an interrupt is quick.
+
+        Compiled code never runs in the caller's thread: an interrupt would come out of it as another error.
+        """
+        if self.threads == 1 and engine.name == "readable":
             for task in tasks:
                 yield task, self._task(engine, *task)
             return
