@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,11 @@ from click.testing import CliRunner, Result
 
 from rulewise.cli import cli
 from rulewise.cli.console import INTERRUPTED, OK
-from rulewise.cli.mine_amie import finish
+from rulewise.cli.mine_amie import finish, write_mined
+from rulewise.corpus.graph import KnowledgeGraph
 from rulewise.corpus.readers import read_graph
 from rulewise.mining.amie import Amie, MinedRules
+from rulewise.mining.tlogic import TLogic
 from rulewise.rules.library import RuleLibrary
 from rulewise.rules.readers import read_library
 
@@ -140,6 +143,68 @@ def test_an_interrupted_run_is_written_and_says_that_it_is_partial(
     shown = capsys.readouterr()
     assert "PARTIAL: 1 of 3 heads" in shown.out
     assert "interrupted" in shown.err
+    assert "the rules of 1 of 3 heads" in (tmp_path / "r.jsonl.partial").read_text()
+    whole = miner.run(read_graph(facts).graph)
+    assert finish(whole, out, target=None, top_per_head=None, as_json=False) == OK
+    assert not (tmp_path / "r.jsonl.partial").exists()
+
+
+@pytest.mark.parametrize("target", ["csv", "leadsto", "amie"])
+def test_a_partial_file_says_so_in_every_layout(facts: Path, tmp_path: Path, target: str) -> None:
+    def stop(stage: str, done: int, total: int) -> None:
+        if stage == "mining" and done == 0:
+            raise KeyboardInterrupt
+
+    miner = Amie(engine="readable", min_initial_support=1)
+    mined = miner.run(read_graph(facts).graph, on_progress=stop, keep_partial=True)
+    finish(mined, tmp_path / "r", target=target, top_per_head=None, as_json=False)
+    assert "the rules of 0 of 3 heads" in (tmp_path / "r.partial").read_text()
+
+
+def test_ctrl_c_waits_until_what_was_mined_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: RuleLibrary, path: Path) -> None:
+        signal.raise_signal(signal.SIGINT)
+        Path(path).write_text("whole")
+
+    monkeypatch.setattr(RuleLibrary, "save", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_mined(RuleLibrary([]), tmp_path / "r.jsonl", None)
+    assert (tmp_path / "r.jsonl").read_text() == "whole"
+
+
+AWKWARD = [
+    "?q",
+    "a  b",
+    "x => y",
+    " lead",
+    "trail ",
+    "t\tab",
+    "(X,Y)",
+    "foo(X0,X1,T0)",
+    "l\nf",
+    "\u2028",
+    "\u00a0",
+    '"',
+    "'",
+]
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_no_name_ends_a_run(tmp_path: Path, name: str) -> None:
+    facts = [("a", name, "b"), ("b", "?q", "c"), ("a", "h", "c")]
+    subjects, relations, objects = (list(column) for column in zip(*facts, strict=True))
+    static = KnowledgeGraph.from_columns(subjects, relations, objects)
+    rules = Amie(engine="readable", min_initial_support=1).mine(static)
+    assert "h" in {rule.head.predicate for rule in rules}
+    assert all(rule.text for rule in rules)
+    assert len({rule.id for rule in rules}) == len(rules)
+    rules.save(tmp_path / "r.jsonl")
+    assert [(rule.body, rule.head) for rule in RuleLibrary.load(tmp_path / "r.jsonl")] == [
+        (r.body, r.head) for r in rules
+    ]
+    temporal = KnowledgeGraph.from_columns(subjects, relations, objects, ["1", "2", "3"])
+    walked = TLogic(engine="readable").mine(temporal)
+    assert {rule.head.predicate for rule in walked} == {"h"}
 
 
 def test_the_overview_lists_every_command_with_its_line() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,14 +26,46 @@ _SHOWN = 10
 _BAR = 40
 
 
-def write_mined(library: RuleLibrary, out: Path, target: str | None) -> None:
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold back Ctrl-C until the block is done, so that what was mined is not lost while it is written."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))  # noqa: ARG005
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+def write_mined(library: RuleLibrary, out: Path, target: str | None, *, partial: str = "") -> None:
     """Write mined rules in a layout or notation; say on stderr what it cannot carry.
+
+    Beside the file of an interrupted run stands a note of the same name with ".partial" after it, for no layout can say
+    so of no rules and few can of some. The next complete run removes it.
 
     Args:
         library: The rules.
         out: The file.
         target: A layout or notation of `rulewise.rules.writers`; None takes it from the file's name, else JSONL.
+        partial: What of the run was done, if it was interrupted: "12 of 200 heads".
     """
+    from rulewise.files import write_text
+
+    mark = out.with_name(f"{out.name}.partial")
+    with _undisturbed():
+        if partial:
+            write_text(mark, f"{out.name} is partial: it holds the rules of {partial}. Mine again for the others.\n")
+        _write(library, out, target)
+        if not partial:
+            mark.unlink(missing_ok=True)
+
+
+def _write(library: RuleLibrary, out: Path, target: str | None) -> None:
     from dataclasses import replace
 
     from rulewise.rules.library import RuleLibrary
@@ -56,7 +89,9 @@ def write_mined(library: RuleLibrary, out: Path, target: str | None) -> None:
 def _shown_progress() -> Iterator[Callable[[str, int, int], None]]:
     """A callback for the miner that shows a bar, and a line if compiling takes long."""
     with ExitStack() as stack:
-        slow = threading.Timer(2.0, note, ["compiling the engine; this happens once and takes some seconds"])
+        slow = threading.Timer(
+            2.0, note, ["loading the engine; the first time it is compiled, which takes some seconds"]
+        )
         slow.daemon = True
         stack.callback(slow.cancel)
         bar: list[Any] = []
@@ -165,7 +200,8 @@ def amie(
     """Mine closed rules of two and three atoms from a static graph, as AMIE does.
 
     GRAPH is a file or folder of facts. Rules come by head, the most confident first; `confidence` is PCA confidence.
-    After Ctrl-C the rules of the heads that are done are written; each says in its metadata that the run is partial.
+    After Ctrl-C the rules of the heads that are done are written; each says in its metadata that the run is partial,
+    and so does a note, OUT.partial.
     """
     from rulewise.mining.amie import Amie
     from rulewise.rules.formats import FORMATS
@@ -192,7 +228,8 @@ def finish(mined: MinedRules, out: Path, *, target: str | None, top_per_head: in
         for why, n in chosen.dropped.items():
             note(f"left out, {why}: {n}")
         library = chosen.library
-    write_mined(library, out, target)
+    done = f"{report.n_done} of {report.n_heads} heads"
+    write_mined(library, out, target, partial="" if report.is_complete else done)
     if as_json:
         emit({"file": str(out), "written": len(library), **report.as_dict()})
     else:
@@ -200,5 +237,5 @@ def finish(mined: MinedRules, out: Path, *, target: str | None, top_per_head: in
         click.echo(f"{out}: {len(library)} rules")
     if report.is_complete:
         return OK
-    note(f"interrupted: {out} holds the rules of {report.n_done} of {report.n_heads} heads")
+    note(f"interrupted: {out} holds the rules of {done}; {out.name}.partial says so")
     return INTERRUPTED

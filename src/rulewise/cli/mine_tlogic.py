@@ -42,7 +42,9 @@ def _bar(description: str) -> Iterator[Callable[[int, int], None]]:
     """A callback that moves a bar to `done` of `total`, and says on a terminal that a silent start compiles."""
     with ExitStack() as stack:
         if sys.stderr.isatty():
-            slow = threading.Timer(3.0, note, ["compiling the engine; this happens once and takes some seconds"])
+            slow = threading.Timer(
+                3.0, note, ["loading the engine; the first time it is compiled, which takes some seconds"]
+            )
             slow.daemon = True
             slow.start()
             stack.callback(slow.cancel)
@@ -113,7 +115,7 @@ def tlogic(
     """Mine rules of up to three body atoms from a temporal graph, as TLogic does.
 
     GRAPH is a file or folder of facts with times. Rules come by head, the most confident first. After Ctrl-C the rules
-    of what is done are written, and the command ends with 130.
+    of what is done are written, a note, OUT.partial, says that they are not all, and the command ends with 130.
     """
     from rulewise.mining.tlogic import TLogic
 
@@ -129,7 +131,8 @@ def finish_tlogic(mined: Mined, out: Path, *, target: str | None, as_json: bool)
     from dataclasses import asdict
 
     report = mined.report
-    write_mined(mined.library, out, target)
+    done = f"{report.n_done} of {report.n_tasks} relations and lengths"
+    write_mined(mined.library, out, target, partial="" if report.is_complete else done)
     if as_json:
         emit({"file": str(out), "written": len(mined.library), "is_complete": report.is_complete, **asdict(report)})
     else:
@@ -137,7 +140,7 @@ def finish_tlogic(mined: Mined, out: Path, *, target: str | None, as_json: bool)
         click.echo(f"{out}: {len(mined.library)} rules")
     if report.is_complete:
         return OK
-    note(f"interrupted: {out} holds the rules of {report.n_done} of {report.n_tasks} relations and lengths")
+    note(f"interrupted: {out} holds the rules of {done}; {out.name}.partial says so")
     return INTERRUPTED
 
 

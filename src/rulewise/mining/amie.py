@@ -206,7 +206,7 @@ class Amie:
             metadata={**self.settings, **partial},
         )
         report = make_report(
-            table,
+            table.take(np.array(written.kept, dtype=np.int64)),
             relation_names=graph.relation_names,
             pruned=[found.pruned for found in done.values()],
             n_facts=index.n_facts,

@@ -55,7 +55,7 @@ class AmieReport:
     @property
     def n_rules(self) -> int:
         """Rules kept."""
-        return sum(self.n_by_length.values()) - self.n_unwritten
+        return sum(self.n_by_length.values())
 
     @property
     def is_complete(self) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rulewise.errors import InputError
 from rulewise.mining.amie_table import PATH, RuleTable
+from rulewise.mining.notation import text_of_rule
 from rulewise.rules.formats.amie import AMIE, read_amie
 from rulewise.rules.formats.leadsto import LEADSTO
 from rulewise.types import EMPTY, Atom, Rule, is_variable
@@ -17,9 +18,13 @@ __all__ = ["WrittenRules", "write_rules"]
 
 
 class WrittenRules(NamedTuple):
-    """Rules in their order, and how many could not be written because a constant's name looks like a variable."""
+    """Rules in their order, the rows of the table that they come from, in its order, and how many rows gave none.
+
+    A row gives no rule if the name of a constant looks like a variable.
+    """
 
     rules: list[Rule]
+    kept: list[int]
     n_unwritten: int
 
 
@@ -53,17 +58,13 @@ def _is_plain(name: str) -> bool:
 
 
 def _formal(body: Sequence[Atom], head: Atom) -> str:
-    """The rule in AMIE's notation, or as leadsto if a name does not survive that."""
+    """The rule in AMIE's notation, or in the first of others that its names survive."""
     atoms = (*body, head)
     names = {a.predicate for a in atoms} | {arg for a in atoms for arg in a.args if not is_variable(arg)}
     if all(map(_is_plain, names)):
         text = "  ".join(f"{a.args[0]}  {a.predicate}  {a.args[1]}" for a in body)
         return f"{text}   => {head.args[0]}  {head.predicate}  {head.args[1]}"
-    rule = Rule(id="", text="", body=tuple(body), head=head)
-    try:
-        return AMIE.render(rule)
-    except InputError:
-        return LEADSTO.render(rule)
+    return text_of_rule(Rule(id="", text="", body=tuple(body), head=head), (AMIE, LEADSTO))
 
 
 def write_rules(
@@ -82,7 +83,7 @@ def write_rules(
     `body_size`, `pca_body_size` and `confidence`, which is the PCA confidence; its variable is in the metadata as
     `functional_variable`.
     """
-    rows, n_unwritten = [], 0
+    rows, kept, n_unwritten = [], [], 0
     by_side = tuple({**metadata, "functional_variable": variable} for variable in ("?x", "?y"))
     pca, std = table.pca_confidence.tolist(), table.std_confidence.tolist()
     for at, row in enumerate(zip(*(column.tolist() for column in table), strict=True)):
@@ -91,6 +92,7 @@ def write_rules(
         if any(name is not None and is_variable(name) for name in (own, other)):
             n_unwritten += 1
             continue
+        kept.append(at)
         body, atom = _atoms(head, shape, first, second, own, other, functional_sides[head], relation_names)
         metrics = {
             "confidence": pca[at],
@@ -130,4 +132,4 @@ def write_rules(
         )
         for (_, body, atom, metrics, side), text, digest in zip(rows, texts, digests, strict=True)
     ]
-    return WrittenRules(rules, n_unwritten)
+    return WrittenRules(rules, kept, n_unwritten)

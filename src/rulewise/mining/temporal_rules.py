@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rulewise.errors import InputError
+from rulewise.mining.notation import text_of_rule
 from rulewise.mining.temporal_table import (
     MAX_LENGTH,
     RuleTable,
@@ -109,7 +110,7 @@ def _formal(
     try:
         return TLOGIC.render(rule).split("  ", 3)[3]
     except InputError:
-        return LEADSTO.render(rule)
+        return text_of_rule(rule, (LEADSTO,))
 
 
 def write_rules(
@@ -121,8 +122,8 @@ def write_rules(
 ) -> list[Rule]:
     """The rows of a table as rules, in their order, with ids tlogic-1, tlogic-2 ... padded to equal length.
 
-    `formal` is the rule in the tlogic notation without its columns, or as leadsto where a relation's name does not
-    survive that notation. Metrics are `confidence`, `support` and `body_size`.
+    `formal` is the rule in the tlogic notation without its columns, or in another where a relation's name does not
+    survive that one. Metrics are `confidence`, `support` and `body_size`.
     """
     plain = [_is_plain(name) for name in relation_names]
     width = len(str(len(table)))
