@@ -147,6 +147,10 @@ class Cell:
             cell = replace(cell, seed=0)
         return cell
 
+    def as_search(self) -> Cell:
+        """The cell that searches alike and answers nothing."""
+        return replace(self, reasoner="none", shown=1).normalised()
+
     @property
     def method(self) -> str:
         """What the SIAR paper calls the arm: "vanilla retrieval + R3", "SIAR (w/ SI)", "Golden rule"."""

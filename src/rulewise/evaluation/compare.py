@@ -13,6 +13,8 @@ import numpy as np
 
 from rulewise.errors import InputError
 from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
+from rulewise.evaluation.rag.cell import RagCell
 from rulewise.evaluation.report.significance import randomisation_p_values
 from rulewise.evaluation.report.tables import p_text, percent, points
 from rulewise.evaluation.report.trail import HAS_FIGURES, RunView, primary_metric
@@ -22,12 +24,16 @@ from rulewise.registry import unknown_name
 
 __all__ = ["CellPair", "Comparison", "NotCompared", "compare_runs", "render_comparison"]
 
-_FIELDS = tuple(f.name for f in fields(Cell) if f.name != "set")
+_NAMES = [f.name for kind in (Cell, RagCell) for f in fields(kind)]
+_FIELDS = tuple(name for name in dict.fromkeys(_NAMES) if name != "set")
 _WITH: Mapping[str, tuple[str, ...]] = {
     "retriever": ("analyzer", "encoder"),
-    "form": ("induced", "n_demos", "model", "seed"),
+    "form": (
+        *("induced", "n_demos", "model", "seed"),
+        *("chooser", "chooser_encoder", "n_rules", "theta", "merge", "k_per_rule", "with_query"),
+    ),
     "reranker": ("depth", "model"),
-    "reasoner": ("shown", "model"),
+    "reasoner": ("shown", "model", "style", "shots", "chooser", "n_rules"),
     "k": ("depth",),
     "sample": ("seed",),
 }
@@ -184,12 +190,16 @@ def compare_runs(
     )
 
 
-def _label(cell: Cell) -> str:
+def _at(cell: AnyCell, name: str) -> Any:
+    return getattr(cell, name, "")
+
+
+def _label(cell: AnyCell) -> str:
     parts = [cell.set, cell.method, cell.retriever if cell.searches else "", cell.model]
     return ", ".join(part for part in parts if part)
 
 
-def _not_run(view: RunView, cell: Cell, name: str) -> str:
+def _not_run(view: RunView, cell: AnyCell, name: str) -> str:
     status = view.folder.status(cell)
     if status.state in HAS_FIGURES:
         return ""
@@ -197,7 +207,7 @@ def _not_run(view: RunView, cell: Cell, name: str) -> str:
 
 
 def _draft(
-    first: RunView, second: RunView, one: Cell, other: Cell, metric: str, *, level: float, seed: int
+    first: RunView, second: RunView, one: AnyCell, other: AnyCell, metric: str, *, level: float, seed: int
 ) -> tuple[CellPair, Any, Any] | None:
     ours = {query_id: row[metric] for query_id, row in first.scores(one).items() if metric in row}
     theirs = {query_id: row[metric] for query_id, row in second.scores(other).items() if metric in row}
@@ -212,7 +222,7 @@ def _draft(
         a=one.id,
         b=other.id,
         label=_label(one),
-        differs={n: (getattr(one, n), getattr(other, n)) for n in _FIELDS if getattr(one, n) != getattr(other, n)},
+        differs={n: (_at(one, n), _at(other, n)) for n in _FIELDS if _at(one, n) != _at(other, n)},
         metric=metric,
         n=len(common),
         n_only_a=len(ours) - len(common),
@@ -265,7 +275,9 @@ def _check_sets(first: RunView, second: RunView, a: Path, b: Path) -> None:
                 )
 
 
-def _pair(ours: Sequence[Cell], theirs: Sequence[Cell]) -> tuple[list[tuple[Cell, Cell]], list[Cell], list[Cell]]:
+def _pair(
+    ours: Sequence[AnyCell], theirs: Sequence[AnyCell]
+) -> tuple[list[tuple[AnyCell, AnyCell]], list[AnyCell], list[AnyCell]]:
     order = {cell: at for at, cell in enumerate(ours)}
     by_id = {cell.id: cell for cell in theirs}
     pairs = [(cell, by_id[cell.id]) for cell in ours if cell.id in by_id]
@@ -275,7 +287,7 @@ def _pair(ours: Sequence[Cell], theirs: Sequence[Cell]) -> tuple[list[tuple[Cell
     # "model" first: of two ways that pair equally many cells, the one over models is likelier what was meant
     names = ["model", *(name for name in _FIELDS if name != "model")]
     while left and right:
-        best: list[tuple[Cell, Cell]] = []
+        best: list[tuple[AnyCell, AnyCell]] = []
         for size in (1, 2):
             for but in itertools.combinations(names, size):
                 found = _pairs_but(left, right, but)
@@ -292,16 +304,16 @@ def _pair(ours: Sequence[Cell], theirs: Sequence[Cell]) -> tuple[list[tuple[Cell
     return sorted(pairs, key=lambda pair: order[pair[0]]), left, right
 
 
-def _pairs_but(left: Sequence[Cell], right: Sequence[Cell], but: Sequence[str]) -> list[tuple[Cell, Cell]]:
+def _pairs_but(left: Sequence[AnyCell], right: Sequence[AnyCell], but: Sequence[str]) -> list[tuple[AnyCell, AnyCell]]:
     """Cells that are alike in all settings but these and what they bring along, each with one counterpart only."""
     freed = {*but, *(name for one in but for name in _WITH.get(one, ()))}
     kept = ["set", *(name for name in _FIELDS if name not in freed)]
 
-    def key(cell: Cell) -> tuple[Any, ...]:
-        return tuple(getattr(cell, name) for name in kept)
+    def key(cell: AnyCell) -> tuple[Any, ...]:
+        return (type(cell), *(_at(cell, name) for name in kept))
 
-    ours: dict[tuple[Any, ...], list[Cell]] = {}
-    theirs: dict[tuple[Any, ...], list[Cell]] = {}
+    ours: dict[tuple[Any, ...], list[AnyCell]] = {}
+    theirs: dict[tuple[Any, ...], list[AnyCell]] = {}
     for cell in left:
         ours.setdefault(key(cell), []).append(cell)
     for cell in right:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rulewise.evaluation.cell import Cell
-from rulewise.evaluation.report.breakdown import ANSWER_CLASSES, CLASSES, SEARCH_CLASSES, break_down
+from rulewise.evaluation.report.breakdown import ANSWER_CLASSES, CLASSES, DOCUMENT_CLASSES, SEARCH_CLASSES, break_down
 from rulewise.evaluation.report.trail import RunView
 from rulewise.evaluation.run_folder import RunFolder
 
@@ -118,5 +118,5 @@ def test_what_cannot_be_judged_is_said_to_be_so(tmp_path, run_builder, rec, says
 
 
 def test_every_class_is_explained():
-    assert {*SEARCH_CLASSES, *ANSWER_CLASSES} == set(CLASSES)
+    assert {*SEARCH_CLASSES, *ANSWER_CLASSES, *DOCUMENT_CLASSES} == set(CLASSES)
     assert all(CLASSES.values())

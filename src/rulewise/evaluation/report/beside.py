@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
 from rulewise.evaluation.published import PublishedRow
+from rulewise.evaluation.rag.cell import RagCell
 from rulewise.evaluation.run_folder import CellStatus
 
 __all__ = ["Beside", "beside", "matching_row", "published_kind", "unlike"]
@@ -35,7 +36,7 @@ class Beside:
     why_not: str = ""
 
 
-def published_kind(cell: Cell) -> tuple[tuple[str, str], ...]:
+def published_kind(cell: AnyCell) -> tuple[tuple[str, str], ...]:
     """(retriever, encoder) as published figures label them; several where a dense encoder may be of either kind."""
     if not cell.searches:
         return (("", ""),)
@@ -48,7 +49,7 @@ def published_kind(cell: Cell) -> tuple[tuple[str, str], ...]:
     return ()
 
 
-def matching_row(cell: Cell, rows: Sequence[PublishedRow]) -> PublishedRow | None:
+def matching_row(cell: AnyCell, rows: Sequence[PublishedRow]) -> PublishedRow | None:
     """The published row whose labels are the cell's; None if there is none.
 
     Set, library, surface, kind of retriever, encoder, form, reranker, reasoner and the model's label must agree.
@@ -67,8 +68,10 @@ def matching_row(cell: Cell, rows: Sequence[PublishedRow]) -> PublishedRow | Non
     return None
 
 
-def unlike(cell: Cell, status: CellStatus) -> str:
+def unlike(cell: AnyCell, status: CellStatus) -> str:
     """Why a cell's figures are not those of the published work, although the labels agree; "" if they are."""
+    if isinstance(cell, RagCell):
+        return "the set is built anew, the paper's own is not public"
     if cell.sample:
         return f"a sample of {cell.sample} queries"
     if status.state != "done":
@@ -84,7 +87,7 @@ def unlike(cell: Cell, status: CellStatus) -> str:
     return ""
 
 
-def beside(cell: Cell, status: CellStatus, metric: str, mean: float, row: PublishedRow | None) -> Beside | None:
+def beside(cell: AnyCell, status: CellStatus, metric: str, mean: float, row: PublishedRow | None) -> Beside | None:
     """The published figure of a metric, if the row has one."""
     if row is None or metric not in row.values:
         return None

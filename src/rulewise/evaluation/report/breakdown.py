@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
+from rulewise.evaluation.rag.cell import RagCell
 from rulewise.evaluation.report.baseline import baseline_of
+from rulewise.evaluation.report.rag_classes import RAG_CLASSES, classify_rag
 from rulewise.evaluation.report.trail import RunView, Trail
 from rulewise.metrics.names import ANSWER_METRICS
 
-__all__ = ["ANSWER_CLASSES", "CLASSES", "SEARCH_CLASSES", "Breakdown", "break_down", "classify"]
+__all__ = ["ANSWER_CLASSES", "CLASSES", "DOCUMENT_CLASSES", "SEARCH_CLASSES", "Breakdown", "break_down", "classify"]
 
 CLASSES: Mapping[str, str] = {
     "right": "a gold rule is among the rules shown, and the answer, where one is asked for, is right",
@@ -25,10 +27,14 @@ CLASSES: Mapping[str, str] = {
     "wrong": "the answer is wrong; the cell searches for no rule",
     "not answered": "no answer could be had: the call failed or its reply was of no use",
     "not judged": "the query has no gold rule, or no gold answer, that its class would depend on",
+    **RAG_CLASSES,
 }
 """Class -> what it says of a query; a query has exactly one."""
 
-SEARCH_CLASSES = tuple(name for name in CLASSES if name != "wrong")
+DOCUMENT_CLASSES = (*RAG_CLASSES, "not answered", "not judged")
+"""Classes of cells that search documents."""
+
+SEARCH_CLASSES = tuple(name for name in CLASSES if name != "wrong" and name not in RAG_CLASSES)
 """Classes of cells that search for rules."""
 
 ANSWER_CLASSES = ("right", "induction failed", "wrong", "not answered", "not judged")
@@ -56,7 +62,7 @@ class Breakdown:
         return self.counts.get(name, 0) / len(self.classes) if self.classes else 0.0
 
 
-def classify(cell: Cell, trail: Trail, *, is_right: bool | None, baseline_found: bool) -> str:
+def classify(cell: AnyCell, trail: Trail, *, is_right: bool | None, baseline_found: bool) -> str:
     """The class of a query.
 
     The first that fits, in this order: not answered; not judged; right, right without the rule or reasoning wrong by
@@ -72,6 +78,10 @@ def classify(cell: Cell, trail: Trail, *, is_right: bool | None, baseline_found:
     answers = cell.reasoner != "none"
     if answers and not trail.is_answered:
         return "not answered"
+    if isinstance(cell, RagCell):
+        return classify_rag(
+            cell, fit=trail.fit, is_judged=trail.n_gold > 0, has_shown=trail.gold_shown, is_right=is_right
+        )
     if (answers and is_right is None) or (cell.searches and not trail.n_gold):
         return "not judged"
     if not cell.searches:
@@ -89,7 +99,7 @@ def classify(cell: Cell, trail: Trail, *, is_right: bool | None, baseline_found:
     return "rerank demoted" if trail.found[0] <= cell.shown else "rerank did not lift"
 
 
-def break_down(view: RunView, cell: Cell) -> Breakdown:
+def break_down(view: RunView, cell: AnyCell) -> Breakdown:
     """The classes of all queries of a cell that was run, whole or in part.
 
     An answer is right if the plan's first answer metric gives it 1. Without one, cells that answer are not judged.
@@ -113,6 +123,8 @@ def break_down(view: RunView, cell: Cell) -> Breakdown:
             baseline_found=trail.query_id in vanilla,
         )
     names = SEARCH_CLASSES if cell.searches else ANSWER_CLASSES
+    if isinstance(cell, RagCell):
+        names = DOCUMENT_CLASSES
     counts = dict.fromkeys(names, 0)
     for name in classes.values():
         counts[name] += 1

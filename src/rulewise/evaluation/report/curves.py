@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
 from rulewise.evaluation.report.figures import CellFigures, Figures
 from rulewise.evaluation.report.trail import RunView, Trail, primary_metric
 from rulewise.llm.prices import PriceTable
@@ -46,7 +47,7 @@ class Size:
         n: Queries of the arm; the smallest number, if they differ.
     """
 
-    cell: Cell
+    cell: AnyCell
     metric: str
     points: tuple[tuple[int, float, float, float], ...]
     seconds: tuple[tuple[int, float], ...]
@@ -80,7 +81,7 @@ def _recalls(trails: Sequence[Trail], k: int, *, found: bool) -> NDArray[np.floa
     return table
 
 
-def curves(view: RunView, searches: Sequence[tuple[CellFigures, Cell]], *, level: float) -> list[Curve]:
+def curves(view: RunView, searches: Sequence[tuple[CellFigures, AnyCell]], *, level: float) -> list[Curve]:
     """The curves of searches; those of equally many queries share their resamples.
 
     Args:
@@ -116,9 +117,9 @@ def curves(view: RunView, searches: Sequence[tuple[CellFigures, Cell]], *, level
 
 def sizes(view: RunView, figures: Figures) -> list[Size]:
     """Arms that were run on libraries of at least two sizes, judged by the plan's first ranking metric they have."""
-    arms: dict[Cell, list[CellFigures]] = {}
+    arms: dict[AnyCell, list[CellFigures]] = {}
     for found in figures.cells:
-        if found.cell.searches and found.has_figures and found.status.n_rules:
+        if isinstance(found.cell, Cell) and found.cell.searches and found.has_figures and found.status.n_rules:
             arms.setdefault(replace(found.cell, distractors=1, seed=0).normalised(), []).append(found)
     out: list[Size] = []
     for arm, members in arms.items():

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rulewise.evaluation.rag.record import RagRecord
 from rulewise.evaluation.record import Ranked, Record
 from rulewise.evaluation.report.breakdown import CLASSES, Breakdown
+from rulewise.evaluation.report.rag_details import rag_row
 from rulewise.evaluation.report.trail import RunView, primary_metric
 from rulewise.types import Example
 
@@ -48,6 +50,7 @@ def details(
     names = list(CLASSES)
     queries: dict[str, dict[str, Any]] = {}
     rules: dict[str, _Ids] = {}
+    documents: dict[str, _Ids] = {}
     cells: list[dict[str, Any]] = []
     for cell, _ in run:
         examples = view.labelled(cell.set).examples
@@ -63,7 +66,12 @@ def details(
             query_id = record.query_id
             if query_id not in known:
                 known[query_id] = _query(examples[query_id], number, texts=texts)
-            row = _row(record, number, texts=texts)
+            if isinstance(record, RagRecord):
+                row = rag_row(record, number, documents.setdefault(place, _Ids()), texts=texts)
+                if record.answer is not None:
+                    row["answer"] = _answer(record.answer, number, texts=texts)
+            else:
+                row = _row(record, number, texts=texts)
             row["c"] = names.index(classes[query_id])
             row["scores"] = dict(scores.get(query_id, {}))
             rows.append(row)
@@ -86,6 +94,8 @@ def details(
         "rules": {place: _rules(view, place, number, texts=texts) for place, number in rules.items()},
         "cells": cells,
     }
+    if documents:
+        data["documents"] = {place: _documents(view, place, ids, texts=texts) for place, ids in documents.items()}
     note = ""
     if each is not None:
         note = f"the drill-down holds the first {each} queries of each cell; queries.csv holds the figures of all"
@@ -153,6 +163,11 @@ def _answer(answer: Mapping[str, Any], number: _Ids, *, texts: bool) -> dict[str
             if isinstance(premise, Mapping)
         ]
     return data
+
+
+def _documents(view: RunView, place: str, number: _Ids, *, texts: bool) -> list[list[str]]:
+    known = view.folder.documents(place.rpartition("|")[0]) if texts else {}
+    return [[name, known[name]] if name in known else [name] for name in number.numbers]
 
 
 def _rules(view: RunView, place: str, number: _Ids, *, texts: bool) -> list[list[str]]:

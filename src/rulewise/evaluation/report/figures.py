@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
 from rulewise.evaluation.published import Published, PublishedRow, load_published
 from rulewise.evaluation.report.baseline import baseline_of
 from rulewise.evaluation.report.beside import Beside, beside, matching_row
@@ -83,7 +83,7 @@ class CellFigures:
         row: The published row with the cell's labels, of the plan's table; None if there is none.
     """
 
-    cell: Cell
+    cell: AnyCell
     status: CellStatus
     figures: Mapping[str, Figure]
     row: PublishedRow | None = None

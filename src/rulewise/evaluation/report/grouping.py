@@ -7,7 +7,9 @@ from dataclasses import dataclass, fields, replace
 
 from rulewise.evaluation.benchmark import WHOLE
 from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
 from rulewise.evaluation.published import PublishedRow
+from rulewise.evaluation.rag.cell import RagCell
 from rulewise.evaluation.report.beside import published_kind
 from rulewise.evaluation.report.figures import CellFigures, Figure, Figures
 from rulewise.metrics.names import ANSWER_METRICS
@@ -32,6 +34,7 @@ _MAX_COLUMNS = 12
 _TABLE_BY = ("surface", "library", "distractors", "sample")
 _SHOWN_APART = ("set", "retriever", "encoder", "form", "reranker", "reasoner", "model", *_TABLE_BY)
 _EXTRA = tuple(f.name for f in fields(Cell) if f.name not in _SHOWN_APART)
+_RAG_EXTRA = tuple(f.name for f in fields(RagCell) if f.name not in _SHOWN_APART)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,20 +98,21 @@ def mark_of(figure: Figure) -> str:
     return "†" if figure.test.difference > 0 else "‡"
 
 
-def retriever_label(cell: Cell) -> str:
+def retriever_label(cell: AnyCell) -> str:
     """The retriever with its encoder: "dense (local)"; "none" where nothing is searched."""
     return f"{cell.retriever} ({cell.encoder})" if cell.encoder else cell.retriever
 
 
-def _extras(cells: Sequence[Cell]) -> list[str]:
+def _extras(cells: Sequence[AnyCell]) -> list[str]:
     """Names of the settings, beyond those with a column of their own, in which cells differ."""
-    found = [name for name in _EXTRA if len({getattr(cell, name) for cell in cells}) > 1]
+    names = _RAG_EXTRA if any(isinstance(cell, RagCell) for cell in cells) else _EXTRA
+    found = [name for name in names if len({getattr(cell, name) for cell in cells}) > 1]
     if all(cell.reranker == "none" for cell in cells) and "depth" in found:
         found.remove("depth")  # it is k where nothing reranks
     return found
 
 
-def cell_label(cell: Cell, among: Iterable[Cell] = ()) -> str:
+def cell_label(cell: AnyCell, among: Iterable[AnyCell] = ()) -> str:
     """A cell in words, with just those settings that tell it from the others: "SIAR (w/ SI), bm25, gpt-4o".
 
     Args:
@@ -123,7 +127,7 @@ def cell_label(cell: Cell, among: Iterable[Cell] = ()) -> str:
         words.append(retriever_label(cell))
     if cell.model and len({other.model for other in others if other.model}) > 1:
         words.append(cell.model)
-    if cell.reasoner == "rules" and len({other.reasoner for other in others}) > 1:
+    if cell.reasoner == "rules" and isinstance(cell, Cell) and len({other.reasoner for other in others}) > 1:
         words.append("answered")
     if len({other.surface for other in others}) > 1:
         words.append(cell.surface)
@@ -163,12 +167,12 @@ def _as_retrieval(found: CellFigures) -> CellFigures:
     """A cell that answers, as the search within it; tests against the baseline hold for it too."""
     if found.cell.reasoner == "none":
         return found
-    return replace(found, cell=replace(found.cell, reasoner="none", shown=1).normalised(), row=None)
+    return replace(found, cell=found.cell.as_search(), row=None)
 
 
 def searches_once(cells: Iterable[CellFigures]) -> list[CellFigures]:
     """The searches of these cells, each once, as cells that only search: the first that was run, else the first."""
-    kept: dict[Cell, CellFigures] = {}
+    kept: dict[AnyCell, CellFigures] = {}
     for found in cells:
         if not found.cell.searches:
             continue
@@ -198,6 +202,8 @@ def _by_kind(what: str, cells: Sequence[CellFigures]) -> list[tuple[str, list[Ce
     out: list[tuple[str, list[CellFigures]]] = []
     for (surface, library, distractors, sample), members in by.items():
         title = f"{what}, {surface} rules"
+        if any(isinstance(found.cell, RagCell) for found in members):
+            title = "Retrieval of documents" if what == "Retrieval" else "Answers"
         if library != WHOLE:
             title += f", library {library}"
         if isinstance(distractors, int) and distractors > 1:
@@ -260,8 +266,8 @@ def _counts(row: dict[tuple[str, str], CellFigures], head: tuple[str, str], metr
     return head in row and row[head].status.state == "done" and metric in row[head].figures
 
 
-def _labels(cell: Cell, among: Sequence[Cell], *, by_model: bool) -> tuple[str, ...]:
-    def same(other: Cell) -> bool:
+def _labels(cell: AnyCell, among: Sequence[AnyCell], *, by_model: bool) -> tuple[str, ...]:
+    def same(other: AnyCell) -> bool:
         return (other.method, other.retriever, other.encoder, other.model, other.set) == (
             cell.method,
             cell.retriever,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
 from rulewise.evaluation.report.breakdown import CLASSES, Breakdown
 from rulewise.evaluation.report.canvas import Plot
 from rulewise.evaluation.report.details import MAX_DETAILS, details
@@ -140,7 +140,7 @@ def _cell(found: CellFigures, labels: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _settings(cell: Cell) -> dict[str, Any]:
+def _settings(cell: AnyCell) -> dict[str, Any]:
     return {name: value for name, value in cell.to_dict().items() if value not in ("", 0)}
 
 

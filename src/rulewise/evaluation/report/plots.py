@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from rulewise.evaluation.benchmark import WHOLE
-from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
 from rulewise.evaluation.report.baseline import is_vanilla
 from rulewise.evaluation.report.canvas import Plot, drawing, grid, label_text, legend_below, save, style_of
 from rulewise.evaluation.report.curves import Cost, Curve, Size, costs, curves, sizes
@@ -77,20 +77,18 @@ def _named_apart(plots: Sequence[Plot]) -> list[Plot]:
 
 
 def _curves(view: RunView, figures: Figures) -> list[Curve]:
-    searches: list[tuple[CellFigures, Cell]] = []
+    searches: list[tuple[CellFigures, AnyCell]] = []
     for found in searches_once(found for found in figures.cells if found.has_figures):
         source = next(
             own.cell
             for own in figures.cells
-            if own.has_figures
-            and own.cell.searches
-            and replace(own.cell, reasoner="none", shown=1).normalised() == found.cell.normalised()
+            if own.has_figures and own.cell.searches and own.cell.as_search() == found.cell.normalised()
         )
         searches.append((found, source))
     return curves(view, searches, level=figures.level)
 
 
-def _where(cell: Cell) -> tuple[Hashable, ...]:
+def _where(cell: AnyCell) -> tuple[Hashable, ...]:
     return (cell.set, cell.surface, cell.library, cell.distractors, cell.sample)
 
 
@@ -120,7 +118,7 @@ def _name(kind: str, *words: object) -> str:
     return "-".join([kind, *(_SLUG.sub("-", str(word).lower()).strip("-.") for word in words if word)])
 
 
-def _place(cell: Cell) -> tuple[list[object], str]:
+def _place(cell: AnyCell) -> tuple[list[object], str]:
     """Words for a file's name, and the same for people."""
     words: list[object] = [cell.set, cell.surface]
     text = f"{cell.set}, {cell.surface} rules"
@@ -145,7 +143,7 @@ def _percent(values: Sequence[float]) -> list[float]:
     return [100 * value for value in values]
 
 
-def _method_label(cell: Cell, among: Sequence[Cell]) -> str:
+def _method_label(cell: AnyCell, among: Sequence[AnyCell]) -> str:
     """The method, with settings that tell it from others of its panel."""
     panel = (cell.retriever, cell.analyzer, cell.encoder)
     like = [replace(o, model="") for o in among if (o.retriever, o.analyzer, o.encoder) == panel]
@@ -351,6 +349,6 @@ def _dot(at: int) -> dict[str, Any]:
     return {"color": style_of(at)["color"], "fillstyle": filling, "markerfacecoloralt": "white", "markersize": 7}
 
 
-def _colour_key(cell: Cell) -> str:
+def _colour_key(cell: AnyCell) -> str:
     parts = [retriever_label(cell) if cell.searches else "no search", cell.model]
     return ", ".join(part for part in parts if part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rulewise.evaluation.rag.cell import RagCell
 from rulewise.evaluation.report.figures import CellFigures, Figures
 from rulewise.evaluation.report.grouping import cell_label, mark_of
 from rulewise.evaluation.report.tables import p_text, percent, points
@@ -34,9 +35,10 @@ def headlines(figures: Figures) -> list[str]:
             f"({100 * figures.level:g}% interval {percent(figure.low)} to {percent(figure.high)}, n = {figure.n:,})"
         )
         if figure.test is not None:
+            baseline = "the same without rules" if isinstance(best.cell, RagCell) else "vanilla retrieval"
             p = p_text(figure.test.p_holm)
             line += (
-                f", {points(figure.test.difference)} points to vanilla retrieval "
+                f", {points(figure.test.difference)} points to {baseline} "
                 f"(p {p if p.startswith('<') else f'= {p}'} after correction)"
             )
         lines.append(line)

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell
 from rulewise.evaluation.report.breakdown import CLASSES, Breakdown
 from rulewise.evaluation.report.figures import CellFigures, Figure, Figures
 from rulewise.evaluation.report.grouping import Entry, Table, cell_label, group_tables, mark_of
@@ -28,10 +28,11 @@ __all__ = [
 ]
 
 LEGEND = (
-    "Figures are percent, means over queries. † better and ‡ worse than vanilla retrieval with the same retriever "
-    "(paired randomisation test, Holm-corrected over all tests of the metric in this report, below 0.05). Bold: the "
-    "best of our complete figures in a column. (n of m): the cell is incomplete, the mean is over n of its m queries. "
-    "not run: no figure, see the cells. Rows that begin with published are the paper's figures, not ours."
+    "Figures are percent, means over queries. † better and ‡ worse than vanilla retrieval, or than the same without "
+    "rules where documents are searched, with the same retriever (paired randomisation test, Holm-corrected over all "
+    "tests of the metric in this report, below 0.05). Bold: the best of our complete figures in a column. (n of m): the "
+    "cell is incomplete, the mean is over n of its m queries. not run: no figure, see the cells. Rows that begin with "
+    "published are the paper's figures, not ours."
 )
 NOT_DONE = "not run"
 
@@ -265,7 +266,7 @@ def _md_breakdown(figures: Figures, breakdowns: Mapping[str, Breakdown]) -> list
     return [*out, "", *(f"- **{name}**: {CLASSES[name]}" for name in names)]
 
 
-def _md_notes(figures: Figures, cells: Sequence[Cell]) -> list[str]:
+def _md_notes(figures: Figures, cells: Sequence[AnyCell]) -> list[str]:
     out = []
     for found in figures.cells:
         label = _md(cell_label(found.cell, cells))

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rulewise.errors import FileFormatError, InputError
-from rulewise.evaluation.cell import Cell
+from rulewise.evaluation.cells import AnyCell, AnyRecord
+from rulewise.evaluation.rag.cell import RagCell
+from rulewise.evaluation.rag.record import RagRecord
 from rulewise.evaluation.record import Ranked, Record
+from rulewise.evaluation.report.rag_classes import rule_fit
 from rulewise.evaluation.run_folder import CellStatus, LabelledSet, Plan, RunFolder
 from rulewise.metrics.names import ANSWER_METRICS
 
-__all__ = ["HAS_FIGURES", "RunView", "Tokens", "Trail", "primary_metric", "trail_of"]
+__all__ = ["HAS_FIGURES", "RunView", "Tokens", "Trail", "primary_metric", "rag_trail_of", "trail_of"]
 
 HAS_FIGURES = ("done", "incomplete")
 """States of cells that have records and scores."""
@@ -39,6 +42,8 @@ class Trail:
         induced: "ok", "repaired", "fallback", or "" if nothing was induced.
         is_answered: Whether an answer could be had; false too if none was asked for.
         tokens: What its calls take.
+        fit: Where documents are searched, see `rulewise.evaluation.report.rag_classes.rule_fit`; `n_gold` is then 1 if
+            there is an acceptable answer, and the rank that of the first document that holds one.
     """
 
     query_id: str
@@ -49,13 +54,14 @@ class Trail:
     induced: str
     is_answered: bool
     tokens: Tokens
+    fit: str = ""
 
 
 def _ranks(ranked: Sequence[Ranked], gold: frozenset[str]) -> tuple[int, ...]:
     return tuple(at for at, hit in enumerate(ranked, start=1) if hit.rule_id in gold)
 
 
-def _tokens(record: Record) -> Tokens:
+def _tokens(record: AnyRecord) -> Tokens:
     used = list(record.usage.values())
     ins, outs = [stage.tokens_in for stage in used], [stage.tokens_out for stage in used]
     return Tokens(
@@ -87,7 +93,30 @@ def trail_of(record: Record, gold: frozenset[str], *, shown: int) -> Trail:
     )
 
 
-def primary_metric(cell: Cell, metrics: Sequence[str]) -> str:
+def rag_trail_of(record: RagRecord, *, is_judged: bool, n_shown: int) -> Trail:
+    """The trail of a record with documents.
+
+    Args:
+        record: The record.
+        is_judged: Whether the query has an acceptable answer.
+        n_shown: How many documents are shown; a record that names them counts by those.
+    """
+    ranks = () if record.rank is None else (record.rank,)
+    names = set(record.shown or [hit.document_id for hit in record.documents[:n_shown]])
+    return Trail(
+        query_id=record.query_id,
+        n_gold=int(is_judged),
+        found=ranks,
+        hits=ranks,
+        gold_shown=any(hit.holds and hit.document_id in names for hit in record.documents),
+        induced="",
+        is_answered=record.answer is not None and not record.answer.get("failure"),
+        tokens=_tokens(record),
+        fit=rule_fit(record),
+    )
+
+
+def primary_metric(cell: AnyCell, metrics: Sequence[str]) -> str:
     """The metric that a cell is judged by: its first answer metric if it answers, else its first ranking metric.
 
     "" if none of the metrics applies to the cell.
@@ -110,13 +139,13 @@ class RunView:
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
         self.plan: Plan = folder.plan
-        self.cells: list[tuple[Cell, CellStatus]] = folder.cells()
+        self.cells: list[tuple[AnyCell, CellStatus]] = folder.cells()
         self._sets: dict[str, LabelledSet] = {}
-        self._scores: dict[Cell, Mapping[str, Mapping[str, float]]] = {}
-        self._trails: dict[Cell, tuple[Trail, ...]] = {}
+        self._scores: dict[AnyCell, Mapping[str, Mapping[str, float]]] = {}
+        self._trails: dict[AnyCell, tuple[Trail, ...]] = {}
 
     @property
-    def run_cells(self) -> list[tuple[Cell, CellStatus]]:
+    def run_cells(self) -> list[tuple[AnyCell, CellStatus]]:
         """The cells that have figures, in order."""
         return [(cell, status) for cell, status in self.cells if status.state in HAS_FIGURES]
 
@@ -129,7 +158,7 @@ class RunView:
                 raise FileFormatError(f"{exc} Cells of it were run. Was the run folder copied whole?") from exc
         return self._sets[name]
 
-    def scores(self, cell: Cell) -> Mapping[str, Mapping[str, float]]:
+    def scores(self, cell: AnyCell) -> Mapping[str, Mapping[str, float]]:
         """Query id -> metric -> value in 0 to 1, in the set's order."""
         if cell not in self._scores:
             path = self.folder.cell_folder(cell) / "scores.jsonl"
@@ -149,7 +178,7 @@ class RunView:
                 raise FileFormatError(f"{path}: not scores of a run: {exc!r}.") from exc
         return self._scores[cell]
 
-    def trails(self, cell: Cell) -> tuple[Trail, ...]:
+    def trails(self, cell: AnyCell) -> tuple[Trail, ...]:
         """The trails of a cell, in the set's order."""
         if cell not in self._trails:
             examples = self.labelled(cell.set).examples
@@ -158,7 +187,12 @@ class RunView:
             for record in self.folder.records(cell):
                 if record.query_id not in examples:
                     raise FileFormatError(f"{path}: the set {cell.set!r} has no query {record.query_id!r}.")
-                found.append(trail_of(record, examples[record.query_id].rule_ids, shown=cell.shown))
+                example = examples[record.query_id]
+                if isinstance(record, RagRecord):
+                    n_shown = cell.n_shown if isinstance(cell, RagCell) else cell.shown
+                    found.append(rag_trail_of(record, is_judged=bool(example.answers), n_shown=n_shown))
+                else:
+                    found.append(trail_of(record, example.rule_ids, shown=cell.shown))
             n_done = self.folder.status(cell).n_done
             if len(found) != n_done:
                 raise FileFormatError(

@@ -146,6 +146,37 @@
     }
     block("Reply to the reasoning prompt", answer.raw);
   }
+  function drawDocuments(row) {
+    const known = data.documents[cell().place];
+    if (row.asked) { make("h4", "Asked as", detail); make("p", row.asked, detail); }
+    make("h4", "Rules chosen", detail);
+    if (!row.chosen.length) make("p", row.why_none || "None.", detail, "quiet");
+    for (const [number, score, fits] of row.chosen) {
+      ruleLine(detail, number, " (" + score + (fits === null ? "" : fits ? ", has an oracle document" : ", has no oracle document") + ")");
+    }
+    make("h4", "Documents, the first of " + row.n_documents, detail);
+    if (!row.documents.length) { make("p", "No hits.", detail, "quiet"); return; }
+    const scroll = make("div", null, detail, "scroll");
+    scroll.tabIndex = 0;
+    scroll.setAttribute("role", "region");
+    scroll.setAttribute("aria-label", "Documents");
+    const table = make("table", null, scroll, "hits");
+    const head = make("tr", null, make("thead", null, table));
+    for (const name of ["rank", "score", "found by", "document"]) make("th", name, head).scope = "col";
+    const body = make("tbody", null, table);
+    row.documents.forEach(([number, score, via, holds], at) => {
+      const line = make("tr", null, body, holds ? "gold" : "");
+      make("td", at + 1, line, "num");
+      make("td", score, line, "num");
+      make("td", via === null ? "query" : rule(via)[0], line);
+      const text = make("td", null, line);
+      if (holds) make("b", "holds an answer ", text);
+      if (at < row.n_shown) make("b", "shown ", text);
+      make("code", known[number][0], text);
+      if (known[number].length > 1) text.appendChild(document.createTextNode(" " + known[number][1]));
+    });
+    for (const note of row.notes || []) make("p", note, detail, "quiet");
+  }
   function drawDetail(row) {
     const asked = query(row), gold = asked.gold, own = cell();
     detail.replaceChildren();
@@ -167,7 +198,8 @@
       make("h4", "Rules shown", detail);
       for (const number of row.shown) ruleLine(detail, number);
     }
-    if (own.searches) {
+    if (row.documents) drawDocuments(row);
+    else if (own.searches) {
       const top = row.answer ? (row.shown || []).length : 0;
       if (own.reranks) ranking("Before reranking", row.found || row.hits, gold, 0);
       ranking(own.reranks ? "After reranking" : "Hits", row.hits, gold, top);
