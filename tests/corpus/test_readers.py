@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,19 @@ def test_what_a_layout_cannot_hold_is_refused_and_nothing_written(tmp_path: Path
     with pytest.raises(InputError, match="expected a name in"):
         write_graph(KnowledgeGraph.from_columns(["a"], ["r"], ["c"]), tmp_path / "g.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_parquet_timestamps_of_days_are_days(tmp_path: Path):
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'rulewise[parquet]'")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    times = pyarrow.array([datetime(2014, 1, 2), datetime(2014, 1, 3)], type=pyarrow.timestamp("us"))
+    columns = {"subject": ["a", "b"], "relation": ["r", "r"], "object": ["b", "c"], "time": times}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "g.parquet")
+    assert read_graph(tmp_path / "g.parquet").graph.time_names == ("2014-01-02", "2014-01-03")
+    columns["time"] = pyarrow.array([datetime(2014, 1, 2, 5), datetime(2014, 1, 3)], type=pyarrow.timestamp("us"))
+    parquet.write_table(pyarrow.table(columns), tmp_path / "g.parquet")
+    with pytest.raises(FileFormatError, match="2014-01-02 05:00:00"):
+        read_graph(tmp_path / "g.parquet")
 
 
 def test_parquet_is_read_by_its_columns(tmp_path: Path):

@@ -32,14 +32,36 @@ class _NameIds(dict[str, int]):
 
 
 class _TimeIds(_NameIds):
-    """Times numbered in order of first occurrence; those of another kind than the first are refused."""
+    """Times numbered in order of first occurrence; those of another kind than the first are refused.
+
+    Spellings of one time, such as 7 and 07, have one number; the first of them is its name.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers: dict[tuple[int, ...], int] = {}
 
     def __missing__(self, name: str) -> int:
         key = time_key(name)
-        first = next(iter(self), None)
-        if first is not None and len(time_key(first)) != len(key):
-            raise InputError(f"the time {name!r} is of another kind than {first!r}. Write all alike.")
-        return super().__missing__(name)
+        first = next(iter(self._numbers), key)
+        if len(first) != len(key):
+            raise InputError(f"the time {name!r} is of another kind than {next(iter(self))!r}. Write all alike.")
+        self[name] = number = self._numbers.setdefault(key, len(self._numbers))
+        return number
+
+    def popitem(self) -> tuple[str, int]:
+        """Forget the latest spelling, and its time if it was the only one."""
+        name, number = super().popitem()
+        if number not in self.values():
+            del self._numbers[time_key(name)]
+        return name, number
+
+    def names(self) -> list[str]:
+        """The first spelling of each time, by number."""
+        found: dict[int, str] = {}
+        for name, number in self.items():
+            found.setdefault(number, name)
+        return [found[number] for number in range(len(found))]
 
 
 class GraphBuilder:
@@ -117,7 +139,7 @@ class GraphBuilder:
         subjects, relations, objects, times = (
             np.frombuffer(part, dtype=np.int32) if part else np.zeros(0, dtype=np.int32) for part in self._columns
         )
-        time_names = sorted(self._times, key=lambda text: (time_key(text), text))
+        time_names = sorted(self._times.names(), key=time_key)
         place = np.empty(len(time_names), dtype=np.int32)
         place[[self._times[text] for text in time_names]] = np.arange(len(time_names), dtype=np.int32)
         return KnowledgeGraph(

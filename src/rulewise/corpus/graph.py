@@ -151,8 +151,12 @@ class KnowledgeGraph:
             kinds = {len(key) for key in keys.values()}
             if len(kinds) > 1:
                 raise InputError(f"{name}: times are of different kinds, such as {list(keys)[:3]}. Write all alike.")
-            time_names = sorted(keys, key=lambda text: (keys[text], text))
-            place = {text: at for at, text in enumerate(time_names)}
+            first: dict[tuple[int, ...], str] = {}
+            for text, key in keys.items():
+                first.setdefault(key, text)  # 7 and 07 are one time
+            time_names = [first[key] for key in sorted(first)]
+            number = {key: at for at, key in enumerate(sorted(first))}
+            place = {text: number[key] for text, key in keys.items()}
             time_ids = np.fromiter((place[text] for text in times), dtype=np.int32, count=len(times))
         return cls(
             ids[0::2],

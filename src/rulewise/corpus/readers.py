@@ -12,6 +12,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast, get_args
 
@@ -221,8 +222,15 @@ def _read_parquet(path: Path, builder: GraphBuilder, order: list[str] | None) ->
         wanted = [names[fields.index(field)] for field in FIELDS if field in fields]
         number = 0
         for batch in table.iter_batches(batch_size=1 << 16, columns=wanted):
-            columns = [["" if v is None else str(v) for v in batch.column(name).to_pylist()] for name in wanted]
+            columns = [[_cell(value) for value in batch.column(name).to_pylist()] for name in wanted]
             if not builder.add_many(columns):
                 for at, row in enumerate(zip(*columns, strict=True), start=number + 1):
                     builder.add(path, at, row)
             number += batch.num_rows
+
+
+def _cell(value: object) -> str:
+    """A value of a Parquet column as text; midnight is written as its day, for that is what timestamps of days are."""
+    if isinstance(value, datetime) and value.time() == datetime.min.time():
+        return value.date().isoformat()
+    return "" if value is None else str(value)
