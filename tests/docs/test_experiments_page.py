@@ -12,6 +12,7 @@ import pytest
 from rulewise.evaluation.benchmarks.load import load_set
 from rulewise.evaluation.cell import Cell
 from rulewise.evaluation.experiment import METHODS, ModelSpec, SetSpec, grid_names, load_experiment, parse_experiment
+from rulewise.evaluation.rag.cell import RAG_METHODS, RagCell
 from rulewise.evaluation.run_folder import CellState
 from rulewise.settings import read_settings
 
@@ -29,9 +30,11 @@ def rows(heading: str) -> dict[str, list[str]]:
 
 
 def test_the_example_loads_and_has_eight_cells():
-    (block,) = re.findall(r"^```toml\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    block, guided = re.findall(r"^```toml\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     # two retrievers by three methods, and two baselines that search nothing
     assert len(parse_experiment(block).cells) == 2 * 3 + 2
+    # the query alone, two guided forms, standard RAG and RuleRAG
+    assert len(parse_experiment(guided).cells) == 5
 
 
 def test_every_setting_of_a_cell_stands_with_its_default():
@@ -41,6 +44,20 @@ def test_every_setting_of_a_cell_stands_with_its_default():
             assert found[setting.name][1].strip("`") == str(setting.default), setting.name
         else:
             assert setting.name in found, setting.name
+
+
+def test_every_setting_of_a_cell_with_documents_stands_with_its_default():
+    found = rows("### Settings of a cell with documents")
+    for setting in fields(RagCell):
+        if isinstance(setting.default, (int, str)) and setting.default not in ("", 0):
+            assert found[setting.name][1].strip("`") == str(setting.default), setting.name
+        else:
+            assert setting.name in found, setting.name
+    guided = {"": "guided", "query": "query"}
+    for name, of in RAG_METHODS.items():
+        form, reasoner = (cell.strip("`") for cell in found[name][:2])
+        assert reasoner == of["reasoner"], name
+        assert form == guided[of["form"]] or of["reasoner"] in ("direct", "cot"), name
 
 
 def test_every_method_stands_with_its_form_and_reranker():

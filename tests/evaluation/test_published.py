@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 
@@ -25,7 +26,9 @@ N_QUERIES = {"clutrr": 1048, "ulogic": 830, "cail2018": 166}
 
 @pytest.fixture(scope="module")
 def published() -> Published:
-    return load_published()
+    found = load_published()
+    siar = tuple(row for row in found.rows if row.paper == "siar")
+    return replace(found, rows=siar, notes=tuple(note for note in found.notes if note.paper == "siar"))
 
 
 # Transcription
@@ -390,7 +393,7 @@ def test_a_file_is_read_row_by_row_and_column_by_column():
         ("1.5", "true", r"recall@1: expected a percentage from 0 to 100, got True"),
         ("[1.5, 2.0]", "[1.5]", r"row 1 'vanilla', column 1: expected 2 figures"),
         ("[[1.5, 2.0], [100, 100.0]]", "[[1.5, 2.0]]", r"row 1 'vanilla': values: expected a list for each of 2 col"),
-        ('"recall@5"]', '"recall5"]', r"block 1 \(table 1\): metrics: expected recall@K or match, got 'recall5'"),
+        ('"recall@5"]', '"recall5"]', r"block 1 \(table 1\): metrics: expected recall@K, answer_recall@K, match, em or token_f1"),
         ('"recall@5"]', '"recall@1"]', r"metrics: expected a list of different strings"),
         ('row = "other", form = "si"', 'row = "vanilla", form = "input"',
          r"row 2 'vanilla', column 1: table 1 already has this row"),
@@ -414,3 +417,18 @@ def test_damage_is_refused_with_its_place(old, new, message):
 def test_two_notes_of_one_id_are_refused():
     with pytest.raises(FileFormatError, match="note 2: the id 'n' occurs twice"):
         parse_published(GOOD + GOOD[GOOD.index("[[notes]]") :], source="x.toml")
+
+
+def test_the_rows_of_rulerag_are_those_that_it_prints():
+    found = load_published()
+    # 2: 3 lines without retrieval and 3 with it; 3: 2 lines of each of 4 models; 4 and 5: 2 lines; five sets each
+    counts = Counter(row.table for row in found.rows if row.paper == "rulerag")
+    assert counts == {"2": 30, "3": 40, "4": 10, "5": 10}
+    (row,) = found.match_rows(paper="rulerag", table="2", set="wiki", form="concat", reasoner="rules")
+    assert row.values == {"answer_recall@10": 22.6, "em": 12.7, "token_f1": 39.1}
+    (row,) = found.match_rows(paper="rulerag", table="5", set="nell-995", form="query")
+    assert row.values == {"answer_recall@10": 20.6, "em": 12.8, "token_f1": 25.9}
+    (row,) = found.match_rows(paper="rulerag", table="3", set="yago", form="concat", model="Mistral-7B")
+    assert row.values == {"em": 4.5, "token_f1": 23.4}
+    (row,) = found.match_rows(paper="rulerag", table="4", set="icews14", form="concat")
+    assert row.values == {"answer_recall@10": 45.5, "em": 22.8}

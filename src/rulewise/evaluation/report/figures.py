@@ -150,12 +150,14 @@ def build_figures(
     if plan.table:
         shown = published or load_published()
         tables = [table.strip() for table in plan.table.split(",")]
-        rows = tuple(row for table in tables for row in shown.rows_of(table))
+        named = [(table.rpartition(":")[0] or "siar", table.rpartition(":")[2]) for table in tables]
+        rows = tuple(row for paper, table in named for row in shown.rows_of(table, paper=paper))
         sets = {cell.set for cell, _ in view.cells}
         notes = [
-            f"table {' and '.join(sorted({*tables} & {*note.tables}))}, {note.kind}: {note.text}"
+            f"table {' and '.join(sorted(t for p, t in named if p == note.paper and t in note.tables))}, {note.kind}: "
+            f"{note.text}"
             for note in shown.notes
-            if any(row.table in tables and row.set in sets for row in note.rows)
+            if any((row.paper, row.table) in named and row.set in sets for row in note.rows)
         ]
     cells: list[CellFigures] = []
     for cell, status in view.cells:

@@ -30,9 +30,9 @@ __all__ = [
 LEGEND = (
     "Figures are percent, means over queries. † better and ‡ worse than vanilla retrieval, or than the same without "
     "rules where documents are searched, with the same retriever (paired randomisation test, Holm-corrected over all "
-    "tests of the metric in this report, below 0.05). Bold: the best of our complete figures in a column. (n of m): the "
-    "cell is incomplete, the mean is over n of its m queries. not run: no figure, see the cells. Rows that begin with "
-    "published are the paper's figures, not ours."
+    "tests of the metric in this report, below 0.05). Bold: the best of our complete figures in a column. (n of m): "
+    "the cell is incomplete, the mean is over n of its m queries. not run: no figure, see the cells. Rows that begin "
+    "with published are the paper's figures, not ours."
 )
 NOT_DONE = "not run"
 
