@@ -107,6 +107,17 @@ def test_rules_stand_in_the_prompts_of_the_arms_that_show_them_alone(run):
     assert len(with_rules) == 3
 
 
+def test_methods_of_several_steps_answer_and_keep_their_steps(run):
+    text = GRID + '[[grid]]\nmethod = ["ve", "cok", "rulerag-cok"]\nk = 2\n'
+    summary = run(text, ScriptedLLM(good_reply))
+    assert summary.is_complete
+    for method in ("VE", "CoK", "RuleRAG-CoK (concat)"):
+        assert scores_of(summary, method, "em") == [1, 1, 1, 0, 0], method
+        assert scores_of(summary, method, "answer_recall@1") == [None] * 5
+        folder, cell = cell_of(summary, method)
+        assert all(record.steps for record in folder.records(cell))
+
+
 def test_running_again_asks_nothing(run):
     run(GRID + ANSWERING, ScriptedLLM(good_reply))
     silent = ScriptedLLM([])

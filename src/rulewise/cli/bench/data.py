@@ -23,8 +23,9 @@ def list_(data: Path | None, as_json: bool) -> None:
     from rulewise.evaluation.benchmarks.load import rulebench_folder
     from rulewise.evaluation.benchmarks.rulebench import list_sets
     from rulewise.evaluation.experiment import METHODS, grid_names, load_experiment
+    from rulewise.evaluation.rag.cell import RAG_METHODS
     from rulewise.evaluation.ruleqa.presets import PRESETS
-    from rulewise.metrics.names import ANSWER_METRICS, RANKING_METRICS
+    from rulewise.metrics.names import ANSWER_METRICS, DOCUMENT_METRICS, RANKING_METRICS
 
     sets, missing = ["samples"], ""
     try:
@@ -32,7 +33,7 @@ def list_(data: Path | None, as_json: bool) -> None:
     except InputError as exc:
         missing = str(exc)
     titles = {name: load_experiment(name).title for name in grid_names()}
-    metrics = {**RANKING_METRICS, **ANSWER_METRICS}
+    metrics = {**RANKING_METRICS, **DOCUMENT_METRICS, **ANSWER_METRICS}
     presets = {key: preset.graph for key, preset in PRESETS.items()}
     if as_json:
         emit(
@@ -50,6 +51,7 @@ def list_(data: Path | None, as_json: bool) -> None:
         for name, line in rows.items():
             click.echo(f"  {name:<14} {line}")
     click.echo(f"methods\n  {', '.join(METHODS)}")
+    click.echo(f"methods with documents\n  {', '.join(RAG_METHODS)}")
     click.echo(f"sets\n  {', '.join(sets)}")
     click.echo(f"presets of bench build ruleqa\n  {', '.join(f'{key} ({graph})' for key, graph in presets.items())}")
     if missing:
