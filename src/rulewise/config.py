@@ -72,6 +72,7 @@ __all__ = [
     "build_pipeline",
     "load_config",
     "open_llm",
+    "parse_toml",
     "read_demos",
 ]
 
@@ -170,7 +171,7 @@ def load_config(path: Path) -> Config:
         FileFormatError: If the file is not TOML, or a section, key or value is not one that is known.
     """
     try:
-        data = _parse_toml(path.read_text(encoding="utf-8-sig"))
+        data = parse_toml(path.read_text(encoding="utf-8-sig"))
     except (UnicodeDecodeError, ValueError) as exc:
         raise FileFormatError(f"{path}: not TOML ({exc}). See the reference of the configuration.") from exc
     sections: dict[str, Any] = {}
@@ -183,7 +184,12 @@ def load_config(path: Path) -> Config:
     return Config(**sections)
 
 
-def _parse_toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
+    """The tables of a TOML text.
+
+    Raises:
+        ValueError: If it is no TOML.
+    """
     if sys.version_info >= (3, 11):
         import tomllib
     else:

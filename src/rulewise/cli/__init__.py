@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "library": ("rulewise.cli.library:library", "Check, convert, compare and count rule libraries."),
     "llm": ("rulewise.cli.llm:llm", "Price tables, caches and batch files of language models."),
     "mine": ("rulewise.cli.mine:mine", "Mine rules from knowledge graphs, and apply them."),
+    "rag": ("rulewise.cli.rag:rag", "Search documents guided by rules, and answer from both."),
     "search": ("rulewise.cli.search:search", "Find the rules that apply to queries."),
 }
 """Command -> where it is, and its line in the overview; kept here so that `--help` imports no command."""

@@ -71,6 +71,7 @@ def test_relations_of_rules_are_those_of_parsed_heads():
     rules = [
         Rule(id="a", text="a", body=(Atom(predicate="r"),), head=Atom(predicate="h", args=("?x", "?y"))),
         Rule(id="b", text="prose"),
+        Rule(id="p", text="if p then q", body=(Atom(predicate="p"),), head=Atom(predicate="q")),
         Rule(id="c", text="c", body=(Atom(predicate="r"),), head=Atom(predicate="h", args=("?x", "?y"))),
     ]
     assert relations_of(rules) == ["h"]

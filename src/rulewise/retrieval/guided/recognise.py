@@ -23,8 +23,12 @@ _MAX_ENTITY_WORDS = 12
 
 
 def relations_of(rules: Iterable[Rule]) -> list[str]:
-    """The head relations of the rules that are parsed, in order of first occurrence."""
-    return list(dict.fromkeys(rule.head.predicate for rule in rules if rule.head is not None))
+    """The head relations of the rules, in order of first occurrence.
+
+    Heads of fewer than two arguments, such as the conclusions of rules in prose, are no relations.
+    """
+    heads = (rule.head for rule in rules)
+    return list(dict.fromkeys(head.predicate for head in heads if head is not None and len(head.args) >= 2))
 
 
 class Recogniser:

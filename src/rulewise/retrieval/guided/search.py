@@ -79,7 +79,7 @@ class GuidedRetriever:
             raise unknown_name("treatment of repeats", repeats, REPEATS)
         if k_per_rule is not None and k_per_rule < 1:
             raise InputError(f"k_per_rule must be at least 1, got {k_per_rule}.")
-        self._retriever = retriever
+        self.retriever = retriever
         self.form: GuidedForm = form
         self.merge: Merge = merge
         self.k_per_rule, self.with_query, self.repeats = k_per_rule, with_query, repeats
@@ -108,7 +108,7 @@ class GuidedRetriever:
         for searches, _ in planned:
             for _, _, text in searches:
                 places.setdefault(text, len(places))
-        found = self._retriever.search(list(places), k=self.k_per_rule or k, where=where)
+        found = self.retriever.search(list(places), k=self.k_per_rule or k, where=where)
         return [
             self._merged([(via, form, text, found[places[text]]) for via, form, text in searches], notes, k)
             for searches, notes in planned

@@ -1,0 +1,282 @@
+"""`rulewise rag`: a folder of documents and a file of rules, questions, answers with what bears them out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rulewise.cli import cli
+from rulewise.llm.recorded import RecordingLLM
+from rulewise.pipelines.rag_trace import RagTrace
+from rulewise.testing import ScriptedLLM
+
+QUESTION = "May I book first class from Berlin to Munich?"
+GOOD = "Rules used: first\nDocuments used: [1]\nAnswer: Yes, first class."
+FACTS = [
+    ("Japan", "Make a visit", "China", "2013"),
+    ("Japan", "Consult", "Peru", "2012"),
+    ("Chile", "Make a visit", "Peru", "2012"),
+]
+MINED = "[Entity1, Make a visit, Entity2] leads to [Entity1, Consult, Entity2]\n"
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["rag", *map(str, arguments)])
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULEWISE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("RULEWISE_LLM", raising=False)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sick.txt").write_text("A doctor's note is needed from the third day of illness.")
+    (folder / "sub" / "travel.txt").write_text(
+        "Travel by train is first class if the journey takes more than four hours. Berlin to Munich takes five hours."
+    )
+    return folder
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    path = tmp_path / "rules.csv"
+    path.write_text(
+        "id,text\n"
+        'ill,"If an employee is ill for three days, then a note must be given."\n'
+        'train,"If a journey takes more than four hours, then first class may be booked."\n'
+    )
+    return path
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Path:
+    path = tmp_path / "facts.tsv"
+    path.write_text("".join("\t".join(fact) + "\n" for fact in FACTS))
+    return path
+
+
+@pytest.fixture
+def mined(tmp_path: Path) -> Path:
+    path = tmp_path / "mined.txt"
+    path.write_text(MINED)
+    return path
+
+
+class Recorder:
+    """Records the replies that a list gives to the prompts of the command itself."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.path, self.monkeypatch = path, monkeypatch
+
+    def answer(self, *replies: str) -> None:
+        from rulewise.llm.metered import MeteredLLM
+        from rulewise.llm.prices import load_prices
+
+        llm = MeteredLLM(RecordingLLM(ScriptedLLM(list(replies)), self.path), load_prices(None))
+        self.monkeypatch.setattr("rulewise.config.open_llm", lambda config, settings: llm)
+
+
+@pytest.fixture
+def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    return Recorder(tmp_path / "replies.jsonl", monkeypatch)
+
+
+def test_search_shows_rules_reasons_and_documents(docs: Path, rules: Path):
+    shown = invoke("search", QUESTION, "--documents", docs, "--rules", rules)
+    assert shown.exit_code == 0, shown.output
+    lines = shown.stdout.splitlines()
+    assert lines[1] == "Rule 1    If a journey takes more than four hours, then first class may be booked."
+    assert "train: its similarity to the query" in lines[2]
+    assert any(line.startswith("[1]") and "Berlin to Munich takes five hours" in line for line in lines)
+    assert any("sub/travel.txt#1" in line and "found by rule 1" in line for line in lines)
+
+
+def test_search_without_rules_is_that_of_the_question_alone(docs: Path):
+    shown = invoke("search", QUESTION, "--documents", docs, "--json")
+    trace = RagTrace.from_dict(json.loads(shown.stdout))
+    assert [search.form for search in trace.searches] == ["query"]
+    assert trace.hits[0].item.id == "sub/travel.txt#1"
+
+
+def test_search_over_a_graph_binds_the_subject(facts: Path, mined: Path):
+    shown = invoke(
+        "search", "Time 2014 what does Japan Consult ?", "--documents", facts, "--graph", "--rules", mined, "--k", 2
+    )
+    assert shown.exit_code == 0, shown.output
+    assert "Asks      Consult of Japan at 2014 (template)" in shown.stdout
+    assert "Time 2013 Japan Make a visit China." in shown.stdout
+
+
+def test_aliases_and_a_given_relation_lead_to_rules(tmp_path: Path, facts: Path, mined: Path):
+    aliases = tmp_path / "aliases.toml"
+    aliases.write_text('"Consult" = ["whom does {subject} talk to?"]\n')
+    common = ("--documents", facts, "--graph", "--rules", mined, "--rule-choice", "head", "--json")
+    by_alias = json.loads(invoke("search", "Whom does Japan talk to?", *common, "--aliases", aliases).stdout)
+    assert by_alias["choice"]["recognised"]["subject"] == "Japan"
+    given = json.loads(invoke("search", "Whom?", *common, "--relation", "Consult").stdout)
+    assert given["choice"]["recognised"]["how"] == "given"
+    wrong = invoke("search", "Whom?", *common, "--relation", "Consul")
+    assert "Did you mean 'Consult'" in str(wrong.exception)
+
+
+def test_a_built_index_gives_the_same_documents(docs: Path, rules: Path, tmp_path: Path):
+    built = invoke("build", docs, "--out", tmp_path / "index", "--json")
+    assert built.exit_code == 0, built.output
+    assert json.loads(built.stdout)["documents"] == 2
+    searches = [
+        json.loads(invoke("search", QUESTION, "--documents", where, "--rules", rules, "--json").stdout)
+        for where in (docs, tmp_path / "index")
+    ]
+    assert searches[0]["hits"] == searches[1]["hits"]
+
+
+def test_a_damaged_index_is_refused_with_what_mends_it(docs: Path, tmp_path: Path):
+    invoke("build", docs, "--out", tmp_path / "index")
+    (tmp_path / "index" / "scores.npy").write_bytes(b"")
+    shown = invoke("search", QUESTION, "--documents", tmp_path / "index")
+    assert shown.exit_code == 1
+    assert "rulewise rag build" in str(shown.exception)
+
+
+def test_build_does_not_replace_a_folder_of_something_else(docs: Path, tmp_path: Path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.md").write_text("mine")
+    shown = invoke("build", docs, "--out", tmp_path / "mine")
+    assert "is no index, so it is not replaced" in str(shown.exception)
+    assert (tmp_path / "mine" / "notes.md").read_text() == "mine"
+
+
+def test_ask_answers_with_cited_rules_and_documents(docs: Path, rules: Path, recorder: Recorder):
+    recorder.answer(GOOD)
+    shown = invoke("ask", QUESTION, "--documents", docs, "--rules", rules)
+    assert shown.exit_code == 0, shown.output
+    assert "Answer    Yes, first class." in shown.stdout
+    assert "by rules      train" in shown.stdout
+    assert "by documents  [1] sub/travel.txt#1" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("", "not answered"),
+        ("Documents used: [9]\nAnswer: Yes", "Note "),
+        ("Rules used: 7\nAnswer: \x1b[31mYes\x1b[0m", "Answer    �[31mYes"),
+    ],
+)
+def test_replies_of_any_kind_are_shown_or_counted(docs: Path, rules: Path, recorder: Recorder, reply, expected):
+    recorder.answer(reply)
+    shown = invoke("ask", QUESTION, "--documents", docs, "--rules", rules)
+    assert expected in shown.output
+    assert "\x1b" not in shown.output
+
+
+@pytest.mark.parametrize("method", ["standard-rag", "standard-prompting", "cot"])
+def test_baselines_leave_parts_out(docs: Path, recorder: Recorder, method: str):
+    recorder.answer("Answer: Yes")
+    shown = invoke("ask", QUESTION, "--documents", docs, "--method", method, "--json")
+    assert shown.exit_code == 0, shown.output
+    trace = json.loads(shown.stdout)
+    assert trace["answer"]["text"] == "Yes"
+    assert bool(trace["hits"]) == (method == "standard-rag")
+
+
+@pytest.mark.parametrize("method", ["ve", "cok", "rulerag-cok"])
+def test_methods_of_several_steps_run(docs: Path, rules: Path, recorder: Recorder, method: str):
+    recorder.answer(*["Step 1: It takes five hours.\nAnswer: Yes"] * 40)
+    shown = invoke("ask", QUESTION, "--documents", docs, "--rules", rules, "--method", method, "--json")
+    assert shown.exit_code == 0, shown.output
+    trace = RagTrace.from_dict(json.loads(shown.stdout))
+    assert trace.answer is not None
+    assert trace.answer.text == "Yes"
+
+
+def test_what_was_recorded_is_replayed_and_a_trace_is_saved(docs: Path, rules: Path, tmp_path: Path, monkeypatch):
+    with monkeypatch.context() as patched:
+        Recorder(tmp_path / "r.jsonl", patched).answer(GOOD)
+        common = ("ask", QUESTION, "--documents", docs, "--rules", rules)
+        assert invoke(*common).exit_code == 0
+    shown = invoke(*common, "--replay", tmp_path / "r.jsonl", "--save", tmp_path / "traces.jsonl")
+    assert shown.exit_code == 0, shown.output
+    saved = RagTrace.from_dict(json.loads((tmp_path / "traces.jsonl").read_text()))
+    assert saved.answer.rule_ids == ("train",)
+
+
+def test_run_writes_traces_and_goes_on_where_it_was(docs: Path, rules: Path, tmp_path: Path, recorder: Recorder):
+    queries, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    queries.write_text("".join(json.dumps({"id": f"q{n}", "input": f"{QUESTION} {n}"}) + "\n" for n in range(3)))
+    common = ("run", "--queries", queries, "--out", out, "--documents", docs, "--rules", rules)
+    recorder.answer(GOOD, GOOD, GOOD)
+    first = invoke(*common)
+    assert first.exit_code == 0, first.output
+    assert "3 questions, 3 answered" in first.stdout
+    whole = out.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    out.write_bytes(lines[0] + lines[1][:50])  # killed while the second line was written
+    recorder.answer(GOOD, GOOD)
+    second = invoke(*common)
+    assert "1 of 3 questions are there already" in second.output
+    assert "the last line was not finished" in second.output
+    assert [json.loads(line)["query"]["id"] for line in out.read_text().splitlines()] == ["q0", "q1", "q2"]
+    third = invoke(*common)
+    assert third.exit_code == 0
+    assert "3 of 3 questions are there already" in third.output
+
+
+def test_run_refuses_the_traces_of_other_questions(docs: Path, rules: Path, tmp_path: Path, recorder: Recorder):
+    queries, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    queries.write_text(json.dumps({"id": "q0", "input": QUESTION}) + "\n")
+    common = ("run", "--queries", queries, "--out", out, "--documents", docs, "--rules", rules)
+    recorder.answer(GOOD)
+    invoke(*common)
+    before = out.read_bytes()
+    queries.write_text(json.dumps({"id": "q0", "input": "Another?"}) + "\n")
+    assert "reads otherwise there" in str(invoke(*common).exception)
+    out.write_text("no trace\n")
+    assert "Give another --out" in str(invoke(*common).exception)
+    assert out.read_text() == "no trace\n"
+    assert before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("search", QUESTION), "Give --documents"),
+        (("search", "--documents", "DOCS"), "Give either questions"),
+        (("search", "  ", "--documents", "DOCS"), "A question is blank"),
+        (("search", QUESTION, "--documents", "missing"), "missing: is not there"),
+        (("search", QUESTION, "--documents", "DOCS", "--rule-choice", "head"), "needs --rules"),
+        (("search", QUESTION, "--documents", "DOCS", "--rules", "RULES", "--rule-choice", "head"), "no rule is parsed"),
+        (("ask", QUESTION, "--documents", "DOCS"), "needs --rules"),
+        (("ask", QUESTION, "--documents", "DOCS", "--rules", "RULES"), "No language model is named"),
+        (("search", QUESTION, "--documents", "EMPTY"), "no file of a known kind"),
+    ],
+)
+def test_wrong_usage_is_said_and_nothing_is_done(docs: Path, rules: Path, tmp_path: Path, arguments, message):
+    (tmp_path / "empty").mkdir()
+    places = {"DOCS": docs, "RULES": rules, "EMPTY": tmp_path / "empty"}
+    shown = invoke(*(places.get(argument, argument) for argument in arguments))
+    assert shown.exit_code in (1, 2)
+    assert message in shown.output + str(shown.exception)
+
+
+def test_aliases_must_be_lists_of_texts(tmp_path: Path, facts: Path, mined: Path):
+    aliases = tmp_path / "a.json"
+    for text, message in (("{", "neither TOML nor JSON"), ('{"Consult": "talk"}', "expected lists of texts")):
+        aliases.write_text(text)
+        shown = invoke("search", "Whom?", "--documents", facts, "--graph", "--rules", mined, "--aliases", aliases)
+        assert message in str(shown.exception)
+
+
+def test_many_documents_are_cut_in_the_display(docs: Path):
+    for n in range(15):
+        shutil.copy(docs / "sick.txt", docs / f"more{n:02d}.txt")
+    shown = invoke("search", "doctor's note", "--documents", docs, "--k", 12)
+    assert "... and 2 more documents" in shown.stdout
