@@ -12,7 +12,7 @@ __all__ = ["Found", "answer_recall", "document_coverage", "holding", "rule_cover
 
 
 class Found(NamedTuple):
-    """What was found for a query: how many rules were chosen, and whether each document, best first, holds an answer."""
+    """What was found for a query: how many rules, and whether each document, best first, holds an answer."""
 
     n_rules: int
     holds: Sequence[bool]
