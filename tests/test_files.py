@@ -38,9 +38,14 @@ def test_a_folder_with_anything_else_is_not_replaced(tmp_path: Path):
 def test_what_comes_into_the_folder_meanwhile_is_not_lost(tmp_path: Path):
     out = tmp_path / "out"
     out.mkdir()
-    with pytest.raises(InputError, match="would be lost"), atomic_folder(out, own=OWN) as scratch:
-        (scratch / "a.txt").write_text("new")
-        (out / "notes.md").write_text("mine")
+
+    def write() -> None:
+        with atomic_folder(out, own=OWN) as scratch:
+            (scratch / "a.txt").write_text("new")
+            (out / "notes.md").write_text("mine")
+
+    with pytest.raises(InputError, match="would be lost"):
+        write()
     assert names(out) == ["notes.md"]
     assert names(tmp_path) == ["out"]
 
@@ -63,8 +68,13 @@ def test_staged_files_replace_their_like_and_leave_the_others(tmp_path: Path):
 
 def test_staged_files_vanish_if_the_block_fails(tmp_path: Path):
     (tmp_path / "a.txt").write_text("old")
-    with pytest.raises(RuntimeError), staged_files(tmp_path) as scratch:
-        (scratch / "a.txt").write_text("new")
-        raise RuntimeError
+
+    def write() -> None:
+        with staged_files(tmp_path) as scratch:
+            (scratch / "a.txt").write_text("new")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write()
     assert names(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "old"

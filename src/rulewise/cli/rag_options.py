@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -112,7 +113,7 @@ def read_questions(texts: Sequence[str], file: Path | None, options: RagOptions)
     if file is not None:
         queries = read_query_file(file, options.reading)
     else:
-        said: list[str] = [click.get_text_stream("stdin").read() if text == "-" else text for text in texts]
+        said: list[str] = [sys.stdin.read() if text == "-" else text for text in texts]
         if not all(text.strip() for text in said):
             raise click.UsageError("A question is blank. Write what you want to know.")
         queries = [Query(id=f"q{number}", text=text.strip()) for number, text in enumerate(said, start=1)]

@@ -130,7 +130,7 @@ def test_a_folder_is_overwritten_only_if_asked(tmp_path: Path) -> None:
     write_beir(load_samples(), tmp_path / "set", overwrite=True)
     assert load_beir(tmp_path / "set").examples == load_samples().examples
     (tmp_path / "set" / "kept.txt").write_text("mine")
-    with pytest.raises(InputError, match="'kept.txt', which would be lost"):
+    with pytest.raises(InputError, match=r"'kept\.txt', which would be lost"):
         write_beir(load_samples(), tmp_path / "set", overwrite=True)
     assert (tmp_path / "set" / "kept.txt").read_text() == "mine"
 
