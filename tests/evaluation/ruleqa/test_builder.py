@@ -17,6 +17,7 @@ from rulewise.evaluation.ruleqa.builder import rewrite_ruleqa
 from rulewise.evaluation.ruleqa.folder import FILES, write_ruleqa
 from rulewise.evaluation.ruleqa.parts import read_parts
 from rulewise.evaluation.ruleqa.settings import Sizes
+from rulewise.reasoning.shots import shot_from_dict
 from rulewise.types import Atom, Rule
 
 HOST, VISIT = "Host a visit", "Make a visit, or [so] they say"
@@ -156,6 +157,13 @@ def test_what_is_written_is_read_back_and_written_alike(temporal, tmp_path):
     for file in (*FILES, "datasheet.json", "datasheet.md"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
     loaded = load_ruleqa(tmp_path / "one")
+    assert len(loaded.demonstrations) > 2
+    for row in loaded.demonstrations:
+        shot = shot_from_dict(row)
+        assert shot.case.query.text not in {example.query.text for example in loaded.examples}
+        assert shot.answer in shot.case.documents[0].text
+        assert shot.document_ids == (shot.case.documents[0].id,)
+        assert len(shot.rule_ids) == 1
     assert loaded.examples == built.examples
     assert loaded.details == built.details
     assert loaded.library().fingerprint == built.rules.fingerprint

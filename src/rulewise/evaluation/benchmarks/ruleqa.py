@@ -13,11 +13,15 @@ from rulewise.evaluation.benchmark import WHOLE, Benchmark
 from rulewise.evaluation.benchmarks.examples import read_examples
 from rulewise.evaluation.ruleqa.folder import FILES
 from rulewise.evaluation.ruleqa.rewrite import rewritten
-from rulewise.files import sha256_file
+from rulewise.files import read_jsonl, sha256_file
 from rulewise.registry import unknown_name
+from rulewise.rules.exchange import rule_to_dict
 from rulewise.rules.library import RuleLibrary
 
 __all__ = ["load_ruleqa", "read_datasheet"]
+
+_N_DEMONSTRATIONS = 8
+_SHOWN_DOCUMENTS = 4
 
 
 def read_datasheet(path: str | Path) -> dict[str, Any]:
@@ -45,6 +49,36 @@ def read_datasheet(path: str | Path) -> dict[str, Any]:
         if sha256_file(path / file) != sums[file]:
             raise FileFormatError(f"{path / file}: is not what was built, its checksum differs. Build it anew.")
     return dict(sheet)
+
+
+def _demonstrations(path: Path, rules: RuleLibrary, corpus: Corpus) -> tuple[dict[str, Any], ...]:
+    """The first rows of F_G that have oracle documents as worked cases, as `shot_from_dict` reads them.
+
+    Choice: a case shows up to four oracle documents and all its rules, and names the first document with the rules
+    whose body's relation that document states. The paper does not print its three cases.
+    """
+    found: list[dict[str, Any]] = []
+    for _, row in read_jsonl(path):
+        documents = [corpus.by_id(document_id) for document_id in row["oracle_ids"][:_SHOWN_DOCUMENTS]]
+        if not documents:
+            continue
+        said = documents[0].metadata.get("relation", "")
+        own = [rules.by_id(rule_id) for rule_id in row["rule_ids"]]
+        answer = next((answer for answer in row["answers"] if answer in documents[0].text), row["answers"][0])
+        found.append(
+            {
+                "id": row["id"],
+                "query": row["query"],
+                "rules": [rule_to_dict(rule) for rule in own],
+                "documents": [{"id": d.id, "text": d.text} for d in documents],
+                "answer": answer,
+                "rule_ids": [rule.id for rule in own if any(atom.predicate == said for atom in rule.body)],
+                "document_ids": [documents[0].id],
+            }
+        )
+        if len(found) == _N_DEMONSTRATIONS:
+            break
+    return tuple(found)
 
 
 def load_ruleqa(path: str | Path, *, name: str = "", rewrite: Literal["", "body"] = "") -> Benchmark:
@@ -92,6 +126,7 @@ def load_ruleqa(path: str | Path, *, name: str = "", rewrite: Literal["", "body"
         examples=tuple(examples),
         libraries={WHOLE: rules},
         details=details,
+        demonstrations=_demonstrations(path / "f_g.jsonl", rules, corpus),
         corpus=corpus,
         source=f"{sheet.get('source') or 'source not stated'}; licence: {sheet.get('licence') or 'not stated'}",
         problems=tuple(problems),

@@ -102,7 +102,7 @@ def _searcher(cell: RagCell, retriever: Retriever[Document]) -> GuidedSearcher:
     return GuidedRetriever(
         retriever,
         form=cell.form,
-        merge=cell.merge or "rrf",  # type: ignore[arg-type]
+        merge=cell.merge or "turns",  # type: ignore[arg-type]
         k_per_rule=cell.k_per_rule or None,
         with_query=bool(cell.with_query),
     )

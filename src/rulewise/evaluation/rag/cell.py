@@ -104,7 +104,7 @@ class RagCell:
     chooser_encoder: str = ""
     n_rules: int = 3
     theta: float = 0.0
-    merge: str = "rrf"
+    merge: str = "turns"
     k_per_rule: int = 0
     with_query: int = 0
     k: int = 10
