@@ -25,7 +25,7 @@ def test_it_counts_what_is_in_the_cache(tmp_path):
 def test_an_extra_that_is_not_installed_comes_with_its_command():
     report = examine(read_settings({}))
     assert report["extras"]["vllm"]["install"] == "pip install 'rulewise[vllm]'"
-    assert set(report["extras"]) == {"local", "dense", "vllm", "mine", "rdf", "parquet", "bench"}
+    assert set(report["extras"]) == {"local", "dense", "vllm", "mine", "rdf", "parquet", "bench", "documents", "store"}
 
 
 def test_without_a_model_it_says_how_to_name_one(tmp_path):
