@@ -120,7 +120,8 @@ def test_with_rules_the_search_is_guided_and_the_rules_stand_in_the_prompts(stag
         answer=["Rules used: [1], [4]\nAnswer: Bo"],
     )
     chooser = Choose()
-    method = ChainOfKnowledge(llm=llm, retriever=GuidedRetriever(words, form="both", with_query=False), chooser=chooser, n=3, k=2)
+    retriever = GuidedRetriever(words, form="both", with_query=False)
+    method = ChainOfKnowledge(llm=llm, retriever=retriever, chooser=chooser, n=3, k=2)
     (trace,) = method.run([Q1])
     assert chooser.asked == [Q1.text]
     assert trace.choice.rules[0].rule is RULE
