@@ -3,14 +3,17 @@ from __future__ import annotations
 import codecs
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from rulewise.errors import FileFormatError, InputError, UnknownNameError
 from rulewise.rules.formats import FORMATS
+from rulewise.rules.formats.base import Problem
 from rulewise.rules.library import RuleLibrary
 from rulewise.rules.readers import LoadReport, read_library
+from rulewise.rules.readers.table import read_csv
 from rulewise.rules.writers import TARGETS, convert, target_of
 from rulewise.types import Atom, Rule
 
@@ -234,6 +237,21 @@ def test_cut_cells_open_quotes_and_bad_numbers_are_problems_and_not_half_read(tm
     report = read(tmp_path, "x.csv", text)
     assert [rule.id for rule in report.library] == ["4"]
     assert [row for row, _ in found(report)] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("end", ["", 'a"b,"c"d\n'])
+def test_quotation_marks_that_stay_open_take_linear_time(end: str) -> None:
+    began = time.process_time()
+    found = list(read_csv("text,x\n" + 'a","\n' * 20_000 + end, source="x", delimiter=","))
+    assert time.process_time() - began < 5  # a tenth of a second; reading to the end for each line takes half a minute
+    assert sum(isinstance(one, Problem) for one in found) >= 20_000
+
+
+def test_after_an_open_quotation_mark_cells_of_several_lines_are_read(tmp_path) -> None:
+    text = 'id,text\n1,"If a, then b.\n2,"If c,\nthen d."\n3,"If e, then f."\n'
+    report = read(tmp_path, "x.csv", text)
+    assert [rule.id for rule in report.library] == ["2", "3"]
+    assert [row for row, _ in found(report)] == [2]
 
 
 def test_a_very_long_cell_is_read(tmp_path) -> None:

@@ -19,6 +19,7 @@ __all__ = ["Cells", "find_delimiter", "read_csv", "rows_of_table"]
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 200
+LONG = 50
 
 
 class Cells(NamedTuple):
@@ -78,29 +79,33 @@ def _long_cells() -> Iterator[None]:
 
 
 def _records(text: str, delimiter: str, *, source: str) -> Iterator[Cells | Problem]:
-    """The records of a CSV text; one that breaks the rules of quoting is a problem, and reading goes on after it."""
+    """The records of a CSV text; one that breaks the rules of quoting is a problem.
+
+    Reading goes on after its first line. The lines of a broken record of more than `LONG` lines are read each by
+    itself, so that the time stays linear.
+    """
     lines = list(io.StringIO(text, newline=""))
-    start = 0
+    start = alone = 0  # lines before `alone` are read each by itself
     while start < len(lines):
-        reader = csv.reader(lines[start:], delimiter=delimiter, strict=True)
+        stop = start + 1 if start < alone else len(lines)
+        reader = csv.reader(map(lines.__getitem__, range(start, stop)), delimiter=delimiter, strict=True)
         done = 0
-        while True:
-            try:
-                cells = next(reader, None)
-            except csv.Error as exc:
-                yield Problem(
-                    source=source,
-                    row=start + done + 1,
-                    reason=f'broken quoting ({exc}). Double a quotation mark inside a quoted cell: "".',
-                    text=lines[start + done].strip()[:200],
-                )
-                start += done + 1  # a quotation mark that is never closed must not swallow the lines after it
-                break
-            if cells is None:
-                return
-            if cells:
-                yield Cells(start + done + 1, cells)
-            done = reader.line_num
+        try:
+            while (cells := next(reader, None)) is not None:
+                if cells:
+                    yield Cells(start + done + 1, cells)
+                done = reader.line_num
+            start = stop
+        except csv.Error as exc:
+            if reader.line_num - done > LONG:
+                alone = max(alone, start + reader.line_num)
+            start += done + 1  # a quotation mark that is never closed must not swallow the lines after it
+            yield Problem(
+                source=source,
+                row=start,
+                reason=f'broken quoting ({exc}). Double a quotation mark inside a quoted cell: "".',
+                text=lines[start - 1].strip()[:200],
+            )
 
 
 def find_delimiter(text: str, columns: Mapping[str, str] | None = None) -> str:
