@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from typing import NamedTuple
 
 from rulewise.errors import FileFormatError
@@ -18,6 +19,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _MARKS_OF_TEXT = frozenset("\t\n\r“”‘’…—–·×•→⇒∧∨¬∀∃≤≥≠")
+# one or two accented letters of Latin-1 or Windows-1252 with letters beside them, as in a word
+_LATIN_WORD = re.compile(rb"(?<=[A-Za-z])[\xc0-\xff]{1,2}(?![\x80-\xff])|(?<![\x80-\xff])[\xc0-\xff]{1,2}(?=[A-Za-z])")
+_BEYOND = re.compile(rb"[\x80-\xff]+")
 _BINARY = (
     (b"\xd0\xcf\x11\xe0", "an old Excel or Word file. Save it as .xlsx, CSV or plain text"),
     (b"PK\x03\x04", "a zip archive. Unpack it, or give a workbook the suffix .xlsx"),
@@ -65,11 +69,29 @@ def _looks_chinese(text: str) -> bool:
     return sum(map(_is_usual, beyond)) >= 0.9 * len(beyond)
 
 
+def _is_common(char: str) -> bool:
+    """Whether a character is punctuation or one of the 3,755 common ones that GB2312 lists first."""
+    code = char.encode("gb18030")
+    return len(code) == 2 and code[1] >= 0xA1 and (0xA1 <= code[0] <= 0xA3 or 0xB0 <= code[0] <= 0xD7)
+
+
+def _may_be_latin(data: bytes, text: str) -> bool:
+    """Whether bytes that are valid GB18030 rather are Latin words: "Bäume" has the bytes of "B鋟me".
+
+    So they are if no character is a common one, which Chinese does not go without, and all bytes beyond ASCII are
+    accented letters within words of ASCII letters.
+    """
+    if any(ord(char) > 127 and _is_common(char) for char in text):
+        return False
+    return len(_LATIN_WORD.findall(data)) == len(_BEYOND.findall(data))
+
+
 def decode(data: bytes, *, source: str, encoding: str | None = None) -> Decoded:
     """The text of a file.
 
     Without `encoding`: a byte order mark decides; else UTF-16 if there are zero bytes and it gives usual characters;
-    else UTF-8 if the bytes are valid as such; else GB18030 if that gives Chinese.
+    else UTF-8 if the bytes are valid as such; else GB18030 if that gives Chinese. Latin text in a one-byte encoding is
+    refused, for the bytes do not say which one it is.
 
     Raises:
         FileFormatError: If the bytes are no text in the given encoding, or in none of these, or the file is binary.
@@ -118,7 +140,7 @@ def _found(data: bytes, source: str) -> Decoded:
         return decoded
     if (text := _strict(data, "utf-8")) is not None:
         return Decoded(text, "utf-8")
-    if (text := _strict(data, "gb18030")) is not None and _looks_chinese(text):
+    if (text := _strict(data, "gb18030")) is not None and _looks_chinese(text) and not _may_be_latin(data, text):
         return Decoded(text, "gb18030")
     try:
         data.decode("utf-8")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rulewise.encoding import decode
 from rulewise.errors import FileFormatError, InputError, UnknownNameError
 from rulewise.rules.formats import FORMATS
 from rulewise.rules.formats.base import Problem
@@ -154,6 +155,19 @@ def test_every_encoding_and_line_end_gives_the_same_rules(tmp_path, encoding, ma
 def test_binary_and_undecodable_files_are_refused(tmp_path, data: bytes, fault: str) -> None:
     with pytest.raises(FileFormatError, match=fault):
         read(tmp_path, "x.txt", data)
+
+
+@pytest.mark.parametrize("word", ["Bäume", "Größe", "Müller", "naïve", "Straße", "Ärzte", "señor"])
+def test_latin_words_are_not_read_as_chinese(tmp_path, word: str) -> None:
+    with pytest.raises(FileFormatError, match="--encoding latin-1"):
+        read(tmp_path, "x.txt", f"If {word} grow, then they live.\n".encode("cp1252"))
+
+
+@pytest.mark.parametrize(
+    "text", ["蝙蝠", "If 蝙蝠 fly, then b.", "如果bat是蝙蝠, then b.", "東風", "If A鱼B, then 蝙."]
+)
+def test_short_or_rare_chinese_is_still_found(text: str) -> None:
+    assert decode(text.encode("gb18030"), source="x") == (text, "gb18030")
 
 
 def test_a_named_encoding_is_used_and_checked(tmp_path) -> None:
