@@ -94,7 +94,7 @@ def test_search_shows_rules_reasons_and_documents(docs: Path, rules: Path):
     assert shown.exit_code == 0, shown.output
     lines = shown.stdout.splitlines()
     assert lines[1] == "Rule 1    If a journey takes more than four hours, then first class may be booked."
-    assert "train: its similarity to the query" in lines[2]
+    assert "train: its BM25 score for the query is" in lines[2]
     assert any(line.startswith("[1]") and "Berlin to Munich takes five hours" in line for line in lines)
     assert any("sub/travel.txt#1" in line and "found by rule 1" in line for line in lines)
 
@@ -144,6 +144,21 @@ def test_a_damaged_index_is_refused_with_what_mends_it(docs: Path, tmp_path: Pat
     shown = invoke("search", QUESTION, "--documents", tmp_path / "index")
     assert shown.exit_code == 1
     assert "rulewise rag build" in str(shown.exception)
+
+
+def test_an_index_of_documents_that_changed_is_refused(docs: Path, tmp_path: Path):
+    index = tmp_path / "index"
+    invoke("build", docs, "--out", index)
+    (docs / "sick.txt").touch()
+    assert invoke("search", QUESTION, "--documents", index).exit_code == 0  # another time, the same text
+    (docs / "new.txt").write_text("First class needs an approval.")
+    shown = invoke("search", QUESTION, "--documents", index)
+    assert "is out of date" in str(shown.exception)
+    assert "new.txt" in str(shown.exception)
+    assert invoke("build", docs, "--out", index).exit_code == 0
+    assert "First class needs an approval." in invoke("search", QUESTION, "--documents", index).stdout
+    shutil.rmtree(docs)
+    assert invoke("search", QUESTION, "--documents", index).exit_code == 0  # an index may outlive its documents
 
 
 def test_build_does_not_replace_a_folder_of_something_else(docs: Path, tmp_path: Path):
@@ -228,6 +243,24 @@ def test_run_writes_traces_and_goes_on_where_it_was(docs: Path, rules: Path, tmp
     third = invoke(*common)
     assert third.exit_code == 0
     assert "3 of 3 questions are there already" in third.output
+
+
+def test_run_does_not_go_on_with_other_settings(docs: Path, rules: Path, tmp_path: Path, recorder: Recorder):
+    queries, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    queries.write_text(json.dumps({"id": "q0", "input": QUESTION}) + "\n")
+    common = ("run", "--queries", queries, "--out", out, "--documents", docs, "--rules", rules)
+    recorder.answer(GOOD)
+    assert invoke(*common).exit_code == 0
+    before = out.read_bytes()
+    other = invoke(*common, "--method", "standard-rag")
+    assert "was made with method = 'rulerag', and now it is 'standard-rag'" in str(other.exception)
+    rules.write_text(rules.read_text().replace("four", "five"))
+    assert "rules_sha256" in str(invoke(*common).exception)
+    assert out.read_bytes() == before
+    lost = invoke(
+        "run", "--queries", queries, "--out", tmp_path / "no" / "o.jsonl", "--documents", docs, "--rules", rules
+    )
+    assert "there is no folder" in str(lost.exception)
 
 
 def test_run_refuses_the_traces_of_other_questions(docs: Path, rules: Path, tmp_path: Path, recorder: Recorder):

@@ -72,7 +72,9 @@ def test_every_data_file_of_the_room_is_listed() -> None:
 
 @pytest.mark.parametrize("name", ["librry.jsonl", "../samples/cases.jsonl", ""])
 def test_an_unknown_sample_is_refused_with_the_known_names(name: str) -> None:
-    with pytest.raises(UnknownNameError, match=r"Known: cases\.jsonl, demos\.jsonl, library\.jsonl"):
+    with pytest.raises(
+        UnknownNameError, match=r"Known: cases\.jsonl, demos\.jsonl, handbook_rules\.csv, library\.jsonl"
+    ):
         sample_path(name)
 
 

@@ -15,6 +15,7 @@ import click
 from rulewise.cli.console import note
 from rulewise.cli.index import make_encoder
 from rulewise.cli.options import ReadOptions, library_options, open_library
+from rulewise.cli.rag_sources import check_sources
 from rulewise.errors import FileFormatError, InputError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class RagOptions:
     reading: ReadOptions = field(default_factory=ReadOptions)
     rule_choice: str = "auto"
     n_rules: int = 3
-    theta: float = 0.0
+    theta: float | None = None
     relation: str | None = None
     aliases: Path | None = None
     retriever: str = "bm25"
@@ -62,7 +63,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
                  show_default=True, help="By the relation asked, by similarity, or the first that finds a rule."),
     click.option("--rules-per-query", "n_rules", type=click.IntRange(min=1), default=3, show_default=True,
                  help="Rules chosen, at most."),
-    click.option("--theta", type=float, default=0.0, show_default=True, help="Least similarity of a rule."),
+    click.option("--theta", type=float, help="Least similarity of a rule. [default: 0.5 with --encoder, else none]"),
     click.option("--relation", help="The relation that is asked, as the rules name it; else it is recognised."),
     click.option("--aliases", type=PATH, help="TOML or JSON: relation = [other ways to say it]."),
     click.option("--retriever", type=click.Choice(["bm25", "dense", "hybrid"]), default="bm25", show_default=True,
@@ -170,6 +171,7 @@ def open_documents(options: RagOptions, encoder: Encoder | None) -> Searchable:
         from rulewise.retrieval.lance_store import is_lance_store
 
         if (paths[0] / MANIFEST).is_file() or is_lance_store(paths[0]):
+            check_sources(paths[0])
             return open_corpus_index(paths[0], encoder=encoder)
     corpus, summary = read_corpus(paths, is_graph=options.is_graph, strict=options.reading.strict)
     note(summary)
@@ -214,7 +216,8 @@ def make_chooser(options: RagOptions, encoder: Encoder | None) -> RuleChooser | 
         raise unknown_name("relation", options.relation, relations)
     aliases = read_aliases(options.aliases) if options.aliases is not None else None
     recogniser = Recogniser(relations, aliases=aliases, encoder=encoder)
-    by_head = ByHead(rules, recogniser, n=options.n_rules)
+    theta, n = options.theta, options.n_rules
+    by_head = ByHead(rules, recogniser, n=n)
     if options.rule_choice == "head":
         if not relations:
             raise InputError(
@@ -223,9 +226,9 @@ def make_chooser(options: RagOptions, encoder: Encoder | None) -> RuleChooser | 
             )
         return by_head
     similar = (
-        BySimilarity.over(rules, encoder, theta=options.theta, n=options.n_rules, recogniser=recogniser)
+        BySimilarity.over(rules, encoder, theta=0.5 if theta is None else theta, n=n, recogniser=recogniser)
         if encoder is not None
-        else BySimilarity(BM25(rules), theta=options.theta, n=options.n_rules, recogniser=recogniser)
+        else BySimilarity(BM25(rules), theta=theta or 0.0, n=n, recogniser=recogniser, measure="BM25 score")
     )
     if options.rule_choice == "similarity" or not relations:
         return similar

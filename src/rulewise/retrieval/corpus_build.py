@@ -37,7 +37,7 @@ Progress = Callable[[str, int, int], None]
 _BLOCK = 1 << 14
 _ENCODED_AT_ONCE = 1024
 _DONE = "vectors.json"
-_OPTIONAL = ("vectors.npy", "metadata.bin", "metadata.npy")
+_OPTIONAL = ("vectors.npy", "metadata.bin", "metadata.npy", "sources.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

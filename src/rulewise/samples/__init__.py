@@ -5,6 +5,7 @@
 - `cases.jsonl`: 48 cases, 12 a domain: `id`, `input`, `domain`, `language`, `gold_rules`, `answer`, for some `as_of`
 - `demos.jsonl`: 8 demonstrations for few-shot induction: `query`, `rule_natural`, `rule_formal`
 - `worked.jsonl`: 3 worked cases for prompts with examples, see `rulewise.reasoning.worked`
+- `handbook/`, `handbook_rules.csv`: three pages of a small firm's handbook, and four rules about them
 - `my_rules.csv`, `my_cases.jsonl`: five rules and three cases of a bicycle workshop, as a user's own files might look
 
 The policies are invented. Cases tell what happened in their own words, so that few of their words are the rule's.
@@ -27,6 +28,7 @@ __all__ = ["SAMPLES", "load_cases", "load_demonstrations", "load_rules", "sample
 SAMPLES = (
     "cases.jsonl",
     "demos.jsonl",
+    "handbook_rules.csv",
     "library.jsonl",
     "my_cases.jsonl",
     "my_rules.csv",

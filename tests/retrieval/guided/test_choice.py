@@ -84,7 +84,7 @@ def test_similar_rules_must_reach_the_threshold():
     (choice,) = chooser.choose([Query(id="q", text="who visits also consults")])
     assert choice.rules[0].rule.id == "prose"
     assert choice.rules[0].score == pytest.approx(1.0, abs=1e-3)
-    assert choice.rules[0].why == "its similarity to the query, 1.000, reaches 0.2"
+    assert choice.rules[0].why == "its similarity for the query is 1.000, at least 0.2"
     (none,) = BySimilarity.over(RULES, HashingEncoder(), theta=1.0).choose([Query(id="q", text="visit")])
     assert none.rules == ()
     assert none.why_none.startswith("no rule reaches the similarity 1, the best has 0.")
@@ -96,7 +96,7 @@ def test_similarity_may_look_at_heads_alone_and_at_scores_of_any_retriever():
     (choice,) = BySimilarity(BM25(RULES), n=1).choose([Query(id="q", text="praise")])
     assert [chosen.rule.id for chosen in choice.rules] == ["other"]
     (choice,) = BySimilarity(BM25(RULES)).choose([Query(id="q", text="zebra")])
-    assert choice.why_none == "no rule reaches the similarity 0"
+    assert choice.why_none == "no rule is like the query"
 
 
 def test_a_recogniser_tells_what_is_asked_beside_similarity():
@@ -110,7 +110,7 @@ def test_the_first_chooser_that_finds_a_rule_is_taken_query_by_query():
     first, second, third = chooser.choose([ASKED, Query(id="b", text="who visits also"), Query(id="c", text="zebra")])
     assert len(first.rules) == 3
     assert [chosen.rule.id for chosen in second.rules] == ["prose"]
-    assert third.why_none == ("no relation of the rules was recognised in the query; no rule reaches the similarity 0")
+    assert third.why_none == ("no relation of the rules was recognised in the query; no rule is like the query")
 
 
 def test_bad_numbers_and_names_are_refused():

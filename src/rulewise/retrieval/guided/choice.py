@@ -97,16 +97,24 @@ class BySimilarity:
         theta: Least score; the paper's threshold.
         n: Rules a query at most, at least 1; the paper's N.
         recogniser: Says what the query asks, for guided forms that bind its subject; None leaves that open.
+        measure: What the scores are called when a choice is explained.
 
     Raises:
         InputError: If `n` is less than 1.
     """
 
     def __init__(
-        self, retriever: Retriever[Rule], *, theta: float = 0.0, n: int = 3, recogniser: Recogniser | None = None
+        self,
+        retriever: Retriever[Rule],
+        *,
+        theta: float = 0.0,
+        n: int = 3,
+        recogniser: Recogniser | None = None,
+        measure: str = "similarity",
     ) -> None:
         _check_n(n)
         self._retriever, self._theta, self._n, self._recogniser = retriever, theta, n, recogniser
+        self._measure = measure
 
     @classmethod
     def over(
@@ -144,18 +152,21 @@ class BySimilarity:
         choices = []
         for recognised, hits in zip(said, found, strict=True):
             kept = tuple(
-                ChosenRule(
-                    rule=hit.item,
-                    score=hit.score,
-                    why=f"its similarity to the query, {hit.score:.3f}, reaches {self._theta:g}",
-                )
+                ChosenRule(rule=hit.item, score=hit.score, why=self._why(hit.score))
                 for hit in hits
                 if hit.score >= self._theta
             )
-            best = f", the best has {hits[0].score:.3f}" if hits else ""
-            why = "" if kept else f"no rule reaches the similarity {self._theta:g}{best}"
+            why = ""
+            if not kept and hits:
+                why = f"no rule reaches the {self._measure} {self._theta:g}, the best has {hits[0].score:.3f}"
+            elif not kept:
+                why = "no rule is like the query"
             choices.append(RuleChoice(rules=kept, recognised=recognised, why_none=why))
         return choices
+
+    def _why(self, score: float) -> str:
+        said = f"its {self._measure} for the query is {score:.3f}"
+        return f"{said}, at least {self._theta:g}" if self._theta > 0 else said
 
 
 class FirstOf:
