@@ -3,16 +3,18 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from rulewise.cli import cli
 from rulewise.cli.console import INTERRUPTED, OK
-from rulewise.cli.mine_amie import finish, write_mined
+from rulewise.cli.mine_amie import finish
 from rulewise.corpus.graph import KnowledgeGraph
 from rulewise.corpus.readers import read_graph
 from rulewise.mining.amie import Amie, MinedRules
+from rulewise.mining.amie_rules import write_rules
 from rulewise.mining.tlogic import TLogic
 from rulewise.rules.library import RuleLibrary
 from rulewise.rules.readers import read_library
@@ -161,15 +163,41 @@ def test_a_partial_file_says_so_in_every_layout(facts: Path, tmp_path: Path, tar
     assert "the rules of 0 of 3 heads" in (tmp_path / "r.partial").read_text()
 
 
-def test_ctrl_c_waits_until_what_was_mined_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", ["amie", "tlogic"])
+def test_ctrl_c_while_rules_are_written_waits_until_they_are(
+    facts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    save = RuleLibrary.save
+
     def interrupted(self: RuleLibrary, path: Path) -> None:
         signal.raise_signal(signal.SIGINT)
-        Path(path).write_text("whole")
+        save(self, path)
 
     monkeypatch.setattr(RuleLibrary, "save", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_mined(RuleLibrary([]), tmp_path / "r.jsonl", None)
-    assert (tmp_path / "r.jsonl").read_text() == "whole"
+    out = tmp_path / "r.jsonl"
+    settings = ["--min-initial-support", "1"]
+    if command == "tlogic":
+        settings = ["--columns", "subject,relation,object,time"]
+        facts.write_text("".join(f"{line}\t{day}\n" for day, line in enumerate(facts.read_text().splitlines())))
+    done = CliRunner().invoke(cli, ["mine", command, str(facts), "--out", str(out), "--engine", "readable", *settings])
+    assert done.exit_code == INTERRUPTED, done.output
+    assert "holds all rules" in done.stderr
+    assert f"{out}: {len(RuleLibrary.load(out))} rules" in done.stdout
+    assert len(RuleLibrary.load(out)) > 0
+    assert not (tmp_path / "r.jsonl.partial").exists()
+
+
+def test_ctrl_c_while_rules_are_made_after_mining_loses_none(
+    facts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*args: Any, **options: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return write_rules(*args, **options)
+
+    monkeypatch.setattr("rulewise.mining.amie.write_rules", interrupted)
+    done = invoke(facts, "--out", tmp_path / "r.jsonl", "--min-initial-support", 1)
+    assert done.exit_code == INTERRUPTED
+    assert len(RuleLibrary.load(tmp_path / "r.jsonl")) > 0
 
 
 AWKWARD = [

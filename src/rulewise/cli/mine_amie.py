@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,33 +11,18 @@ import click
 
 from rulewise.cli.console import INTERRUPTED, OK, emit, note, progress
 from rulewise.cli.graph import graph_options, open_graph
+from rulewise.cli.interrupts import Interrupts, interruptible
 
 if TYPE_CHECKING:
     from rulewise.mining.amie import MinedRules
     from rulewise.mining.amie_report import AmieReport
     from rulewise.rules.library import RuleLibrary
 
-__all__ = ["amie", "finish", "write_mined"]
+__all__ = ["amie", "exit_code", "finish", "note_compiling", "write_mined"]
 
 PATH = click.Path(path_type=Path)
 _SHOWN = 10
 _BAR = 40
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Hold back Ctrl-C until the block is done, so that what was mined is not lost while it is written."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))  # noqa: ARG005
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt
 
 
 def write_mined(library: RuleLibrary, out: Path, target: str | None, *, partial: str = "") -> None:
@@ -57,12 +40,11 @@ def write_mined(library: RuleLibrary, out: Path, target: str | None, *, partial:
     from rulewise.files import write_text
 
     mark = out.with_name(f"{out.name}.partial")
-    with _undisturbed():
-        if partial:
-            write_text(mark, f"{out.name} is partial: it holds the rules of {partial}. Mine again for the others.\n")
-        _write(library, out, target)
-        if not partial:
-            mark.unlink(missing_ok=True)
+    if partial:
+        write_text(mark, f"{out.name} is partial: it holds the rules of {partial}. Mine again for the others.\n")
+    _write(library, out, target)
+    if not partial:
+        mark.unlink(missing_ok=True)
 
 
 def _write(library: RuleLibrary, out: Path, target: str | None) -> None:
@@ -85,22 +67,25 @@ def _write(library: RuleLibrary, out: Path, target: str | None) -> None:
         note(f"{done.summary()}; jsonl keeps everything")
 
 
+def note_compiling() -> None:
+    """Say on stderr that the engine is compiled; for `rulewise.mining.temporal_jit.told_of_compiling`."""
+    note("compiling the engine; this happens once and takes some seconds")
+
+
 @contextmanager
-def _shown_progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A callback for the miner that shows a bar, and a line if compiling takes long."""
+def _shown_progress(interrupts: Interrupts) -> Iterator[Callable[[str, int, int], None]]:
+    """A callback for the miner that shows a bar, says if the engine compiles, and holds Ctrl-C back at the end."""
+    from rulewise.mining.temporal_jit import told_of_compiling
+
     with ExitStack() as stack:
-        slow = threading.Timer(
-            2.0, note, ["loading the engine; the first time it is compiled, which takes some seconds"]
-        )
-        slow.daemon = True
-        stack.callback(slow.cancel)
         bar: list[Any] = []
 
         def on_progress(stage: str, done: int, total: int) -> None:
             if stage == "compiling":
-                slow.start()
+                stack.enter_context(told_of_compiling(note_compiling))
             elif stage == "mining":
-                slow.cancel()
+                if done == total:
+                    interrupts.close()
                 if not bar:
                     bar.append(stack.enter_context(progress("heads mined", total)))
                 if done:
@@ -213,9 +198,19 @@ def amie(
         raise unknown_name("format", target, [*TARGETS, *FORMATS])
     miner = Amie(heads=heads or None, relations=relations or None, **settings)
     facts = open_graph([graph], columns=columns, header=header, strict=strict).graph
-    with _shown_progress() as on_progress:
-        mined = miner.run(facts, on_progress=on_progress, keep_partial=True)
-    ctx.exit(finish(mined, out, target=target, top_per_head=top_per_head, as_json=as_json))
+    with interruptible() as interrupts:
+        with _shown_progress(interrupts) as on_progress:
+            mined = miner.run(facts, on_progress=on_progress, keep_partial=True)
+        code = finish(mined, out, target=target, top_per_head=top_per_head, as_json=as_json)
+    ctx.exit(exit_code(code, interrupts, out))
+
+
+def exit_code(code: int, interrupts: Interrupts, out: Path) -> int:
+    """130 if Ctrl-C was pressed, also if only after the last rule was mined, which is said; else the code."""
+    if code == OK and interrupts.n_pressed:
+        note(f"interrupted when all was mined: {out} holds all rules")
+        return INTERRUPTED
+    return code
 
 
 def finish(mined: MinedRules, out: Path, *, target: str | None, top_per_head: int | None, as_json: bool) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,7 +11,8 @@ import click
 
 from rulewise.cli.console import INTERRUPTED, OK, emit, note, progress
 from rulewise.cli.graph import graph_options, open_graph
-from rulewise.cli.mine_amie import write_mined
+from rulewise.cli.interrupts import Interrupts, interruptible
+from rulewise.cli.mine_amie import exit_code, note_compiling, write_mined
 from rulewise.cli.options import ReadOptions, library_options, open_library
 
 if TYPE_CHECKING:
@@ -38,22 +37,21 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 
 
 @contextmanager
-def _bar(description: str) -> Iterator[Callable[[int, int], None]]:
-    """A callback that moves a bar to `done` of `total`, and says on a terminal that a silent start compiles."""
+def _bar(
+    description: str, *, engine: str, interrupts: Interrupts | None = None
+) -> Iterator[Callable[[int, int], None]]:
+    """A callback that moves a bar to `done` of `total`, says if the engine compiles, holds Ctrl-C back at the end."""
+    from rulewise.mining.temporal_jit import told_of_compiling
+
     with ExitStack() as stack:
-        if sys.stderr.isatty():
-            slow = threading.Timer(
-                3.0, note, ["loading the engine; the first time it is compiled, which takes some seconds"]
-            )
-            slow.daemon = True
-            slow.start()
-            stack.callback(slow.cancel)
+        if engine != "readable":
+            stack.enter_context(told_of_compiling(note_compiling))
         shown: list[Any] = []
 
         def move(done: int, total: int) -> None:
+            if interrupts is not None and done == total:
+                interrupts.close()
             if not shown:
-                if sys.stderr.isatty():
-                    slow.cancel()
                 shown.extend((stack.enter_context(progress(description, total)), 0))
             shown[0](done - shown[1])
             shown[1] = done
@@ -121,9 +119,11 @@ def tlogic(
 
     miner = TLogic(**settings)
     facts = open_graph([graph], columns=columns, header=header, strict=strict).graph
-    with _bar("tasks mined") as on_done:
-        mined = miner.run(facts, on_done=on_done, keep_partial=True)
-    ctx.exit(finish_tlogic(mined, out, target=target, as_json=as_json))
+    with interruptible() as interrupts:
+        with _bar("tasks mined", engine=miner.engine, interrupts=interrupts) as on_done:
+            mined = miner.run(facts, on_done=on_done, keep_partial=True)
+        code = finish_tlogic(mined, out, target=target, as_json=as_json)
+    ctx.exit(exit_code(code, interrupts, out))
 
 
 def finish_tlogic(mined: Mined, out: Path, *, target: str | None, as_json: bool) -> int:
@@ -206,7 +206,7 @@ def evaluate(
 
     graphs = _open_all([graph, *([valid] if valid else []), test])
     predictor = _predictor(rules, reading, graphs[-1], graphs[0], **how)
-    with _bar("queries answered") as on_done:
+    with _bar("queries answered", engine=how["engine"]) as on_done:
         report = evaluate_links(predictor, graphs[-2], on_done=on_done)
     if as_json:
         emit(

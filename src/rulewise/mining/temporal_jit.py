@@ -6,14 +6,15 @@ what they are and are far too slow to use; `rulewise.mining.temporal_engine` ask
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from rulewise.extras import is_available, require
 
-__all__ = ["growing", "jit", "lower", "mixed", "uniform"]
+__all__ = ["growing", "jit", "lower", "mixed", "told_of_compiling", "uniform"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +25,28 @@ def jit(function: F) -> F:
         return function
     numba = require("numba", extra="mine", purpose="The compiled engine")
     return cast(F, numba.njit(cache=True, nogil=True)(function))
+
+
+@contextmanager
+def told_of_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Call `tell` once if numba compiles anything within the block; never if all that is called comes from its cache.
+
+    Without numba nothing is compiled. `tell` may be called from another thread.
+    """
+    if not is_available("numba"):
+        yield
+        return
+    event = require("numba.core.event", extra="mine", purpose="The compiled engine")
+    told: list[None] = []
+
+    def on_start(listener: object, event: object) -> None:  # noqa: ARG001
+        if not told:
+            told.append(None)
+            tell()
+
+    listener = type("Once", (event.Listener,), {"on_start": on_start, "on_end": lambda listener, event: None})()  # noqa: ARG005
+    with event.install_listener("numba:compile", listener):
+        yield
 
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
