@@ -161,6 +161,22 @@ def test_an_index_of_documents_that_changed_is_refused(docs: Path, tmp_path: Pat
     assert invoke("search", QUESTION, "--documents", index).exit_code == 0  # an index may outlive its documents
 
 
+def test_an_index_is_not_mixed_with_documents(docs: Path, tmp_path: Path):
+    index = tmp_path / "index"
+    invoke("build", docs, "--out", index)
+    both = invoke("search", QUESTION, "--documents", index, "--documents", docs)
+    assert "cannot be searched together with other documents" in str(both.exception)
+    assert "is an index" in str(invoke("build", docs, index, "--out", tmp_path / "other").exception)
+    assert "Leave out --graph" in str(invoke("search", QUESTION, "--documents", index, "--graph").exception)
+
+
+def test_a_long_answer_is_cut_and_that_is_said(docs: Path, rules: Path, recorder: Recorder):
+    recorder.answer("Answer: " + "word " * 5000)
+    shown = invoke("ask", QUESTION, "--documents", docs, "--rules", rules)
+    assert len(shown.stdout) < 5000
+    assert "answer cut to 2000 of its 24999 characters" in shown.stdout
+
+
 def test_build_does_not_replace_a_folder_of_something_else(docs: Path, tmp_path: Path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.md").write_text("mine")
@@ -290,6 +306,7 @@ def test_run_refuses_the_traces_of_other_questions(docs: Path, rules: Path, tmp_
         (("ask", QUESTION, "--documents", "DOCS"), "needs --rules"),
         (("ask", QUESTION, "--documents", "DOCS", "--rules", "RULES"), "No language model is named"),
         (("search", QUESTION, "--documents", "EMPTY"), "no file of a known kind"),
+        (("search", QUESTION, "--documents", "DOCS", "--rules", "RULES", "--theta", "nan"), "--theta must be a number"),
     ],
 )
 def test_wrong_usage_is_said_and_nothing_is_done(docs: Path, rules: Path, tmp_path: Path, arguments, message):

@@ -13,6 +13,7 @@ from rulewise.errors import InputError
 from rulewise.extras import is_available
 from rulewise.mining.temporal_engine import CompiledEngine
 from rulewise.mining.temporal_graph import TemporalIndex, index_facts
+from rulewise.mining.temporal_jit import jit, told_of_compiling
 from rulewise.mining.temporal_readable import ReadableEngine
 from rulewise.mining.temporal_streams import Stream, stream
 from rulewise.mining.temporal_table import RuleTable, canonical, concatenate, pattern_of, unique_rules
@@ -186,3 +187,17 @@ def test_streams_differ_by_what_they_are_for_and_draw_known_numbers() -> None:
 def test_ids_out_of_range_are_refused(columns: tuple[list[int], ...], part: str) -> None:
     with pytest.raises(InputError, match=part):
         index_facts(*columns, n_entities=N, n_relations=R, n_times=T)
+
+
+@needs_numba
+def test_compiling_is_told_once_and_only_if_something_is_compiled() -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    added = jit(add)
+    told: list[str] = []
+    with told_of_compiling(lambda: told.append("first")):
+        assert (added(1, 2), added(1.5, 2)) == (3, 3.5)  # two types, two compilations
+    with told_of_compiling(lambda: told.append("second")):
+        assert added(3, 4) == 7
+    assert told == ["first"]

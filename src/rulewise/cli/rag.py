@@ -16,6 +16,7 @@ from rulewise.cli.console import OK, PROBLEMS, emit, note, progress
 from rulewise.cli.rag_options import (
     PATH,
     RagOptions,
+    is_index,
     make_chooser,
     make_searcher,
     open_encoder,
@@ -77,6 +78,8 @@ def build(
     """
     from rulewise.cli.index import make_encoder
 
+    if mixed := next(filter(is_index, documents), None):
+        raise InputError(f"{mixed}: is an index, and an index is built from documents. Give those.")
     used, reason = make_encoder(encoder) if encoder else (None, "")
     if reason:
         raise InputError(reason)
@@ -210,7 +213,7 @@ def ask(
 @_answering
 @rag_options
 def run(query_file: Path, out: Path, options: RagOptions, **answering: Any) -> None:
-    """Answer a file of questions, each trace written as soon as it is there; a second run goes on where it was."""
+    """Answer a file of questions, 32 at a time, and write their traces; a second run goes on where it was."""
     queries = read_questions((), query_file, options)
     settings = _settings(options, answering)
     check_settings(out, settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -151,6 +152,14 @@ def read_corpus(
     return corpus, summary
 
 
+def is_index(path: Path) -> bool:
+    """Whether a path is what `rulewise rag build` wrote."""
+    from rulewise.retrieval.index_folder import MANIFEST
+    from rulewise.retrieval.lance_store import is_lance_store
+
+    return path.is_dir() and ((path / MANIFEST).is_file() or is_lance_store(path))
+
+
 def open_documents(options: RagOptions, encoder: Encoder | None) -> Searchable:
     """The saved index, or one made now of the documents, which says on stderr what was read.
 
@@ -159,7 +168,6 @@ def open_documents(options: RagOptions, encoder: Encoder | None) -> Searchable:
         FileFormatError: If a file cannot be read, or an index is damaged.
     """
     from rulewise.retrieval.corpus_open import EXACT_BELOW, open_corpus_index
-    from rulewise.retrieval.index_folder import MANIFEST
 
     paths = options.documents
     if not paths:
@@ -167,12 +175,15 @@ def open_documents(options: RagOptions, encoder: Encoder | None) -> Searchable:
     for path in paths:
         if not path.exists():
             raise InputError(f"{path}: is not there. Give files or a folder of documents, or a built index.")
-    if len(paths) == 1 and paths[0].is_dir() and not options.is_graph:
-        from rulewise.retrieval.lance_store import is_lance_store
-
-        if (paths[0] / MANIFEST).is_file() or is_lance_store(paths[0]):
-            check_sources(paths[0])
-            return open_corpus_index(paths[0], encoder=encoder)
+    if any(map(is_index, paths)):
+        if len(paths) > 1:
+            raise InputError(
+                "An index cannot be searched together with other documents. Build one index of all of them."
+            )
+        if options.is_graph:
+            raise InputError(f"{paths[0]}: is an index already. Leave out --graph.")
+        check_sources(paths[0])
+        return open_corpus_index(paths[0], encoder=encoder)
     corpus, summary = read_corpus(paths, is_graph=options.is_graph, strict=options.reading.strict)
     note(summary)
     if len(corpus) >= EXACT_BELOW:
@@ -204,6 +215,8 @@ def make_chooser(options: RagOptions, encoder: Encoder | None) -> RuleChooser | 
     from rulewise.retrieval.guided.choice import ByHead, BySimilarity, FirstOf
     from rulewise.retrieval.guided.recognise import Recogniser, relations_of
 
+    if options.theta is not None and not math.isfinite(options.theta):
+        raise click.UsageError(f"--theta must be a number, got {options.theta}.")
     if options.rules is None or options.rule_choice == "none":
         if options.rule_choice not in ("auto", "none"):
             raise click.UsageError(f"--rule-choice {options.rule_choice} needs --rules.")

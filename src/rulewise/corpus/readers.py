@@ -106,7 +106,7 @@ def read_graph(
         shown = "\n".join(builder.problems[:_SHOWN]) + (f"\n... and {more} more" if more > 0 else "")
         raise FileFormatError(
             f"{shown}\n{builder.n_lines - builder.n_problems} lines could be read, {builder.n_problems} not. Mend "
-            "them, or read leniently."
+            "them, or read leniently (--lenient)."
         )
     return GraphReport(
         graph=builder.graph(name or ", ".join(map(str, given))),
