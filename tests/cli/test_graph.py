@@ -69,3 +69,13 @@ def test_a_split_never_replaces_the_graph_itself(path: Path, tmp_path: Path):
     assert done.exit_code == 1
     assert "is the graph itself" in str(done.exception)
     assert source.read_bytes() == before
+
+
+def test_a_split_never_replaces_a_file_of_the_folder_that_is_read(path: Path, tmp_path: Path):
+    (tmp_path / "own").mkdir()
+    source = path.rename(tmp_path / "own" / "train.tsv")
+    before = source.read_bytes()
+    done = invoke("split", source.parent, "--out", source.parent)
+    assert done.exit_code == 1
+    assert "is the graph itself" in str(done.exception)
+    assert source.read_bytes() == before

@@ -132,9 +132,10 @@ def split(
     if len(shares) not in (2, 3):
         raise click.BadParameter("give two or three shares, for train and test, or train, valid and test")
     names = ("train", "test") if len(shares) == 2 else ("train", "valid", "test")
-    for name in names:
-        if (out / f"{name}.{ending}").exists() and path.exists() and (out / f"{name}.{ending}").samefile(path):
-            raise InputError(f"{path}: is the graph itself and would be replaced by its part. Choose another --out.")
+    sources = [path, *path.iterdir()] if path.is_dir() else [path]
+    for target in (out / f"{name}.{ending}" for name in names):
+        if target.exists() and any(source.exists() and target.samefile(source) for source in sources):
+            raise InputError(f"{target}: is the graph itself and would be replaced by its part. Choose another --out.")
     report = open_graph([path], columns=columns, header=header, strict=strict)
     parts = split_graph(report.graph, ratios=shares, by=by, seed=seed, covered=covered)
     with staged_files(out) as scratch:
