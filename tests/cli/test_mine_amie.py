@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rulewise.cli import cli
 from rulewise.cli.console import INTERRUPTED, OK
@@ -233,6 +235,18 @@ def test_no_name_ends_a_run(tmp_path: Path, name: str) -> None:
     temporal = KnowledgeGraph.from_columns(subjects, relations, objects, ["1", "2", "3"])
     walked = TLogic(engine="readable").mine(temporal)
     assert {rule.head.predicate for rule in walked} == {"h"}
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), min_size=2, max_size=2))
+def test_no_two_names_end_a_run(names: list[str]) -> None:
+    columns = (["a", "b", "a"], [*names, "h"], ["b", "c", "c"])
+    rules = [
+        *Amie(engine="readable", min_initial_support=1).mine(KnowledgeGraph.from_columns(*columns)),
+        *TLogic(engine="readable", n_walks=5).mine(KnowledgeGraph.from_columns(*columns, ["1", "2", "3"])),
+    ]
+    assert "h" in {rule.head.predicate for rule in rules if rule.head}
+    assert all(rule.text and rule.body for rule in rules)
 
 
 def test_the_overview_lists_every_command_with_its_line() -> None:
