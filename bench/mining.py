@@ -37,7 +37,8 @@ def main() -> None:
         "Whole processes, from the file to the written rules.\n",
         table(HEAD, mining_amie.rows(runs=2)),
         "## Temporal graphs: TLogic\n",
-        "In one process, the graph in memory.\n",
+        "In one process, the graph in memory. Names are numbered over all three parts; "
+        "`rulewise mine tlogic train.tsv.gz` numbers those of one and draws other walks.\n",
         table(["work", "engine", "CPU", "ratio of CPU"], mining_tlogic.rows(runs=2)),
         "## What the programs of the papers take\n",
         "Not measured by us; another machine, given for scale and not to divide by.\n",
