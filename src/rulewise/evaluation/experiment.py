@@ -37,13 +37,13 @@ from __future__ import annotations
 
 import os.path
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
+from rulewise.config import parse_toml
 from rulewise.errors import FileFormatError, InputError
 from rulewise.evaluation.cells import AnyCell
 from rulewise.evaluation.expand import METHODS, TASKS, expand, method_key, settings_of
@@ -267,13 +267,9 @@ def parse_experiment(text: str, *, folder: Path = Path(), name: str = "experimen
         FileFormatError: If it is not TOML, or a key or value is not one that is known.
         InputError: If it has no cell.
     """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        data = cast("dict[str, Any]", tomllib.loads(text))
-    except tomllib.TOMLDecodeError as exc:
+        data = parse_toml(text)
+    except ValueError as exc:
         raise FileFormatError(f"{name}: not TOML ({exc}).") from exc
     try:
         return _experiment(data, folder, Path(name).stem, text)

@@ -7,13 +7,13 @@ or the text. They are facts about a print, so slips are entered as printed and n
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
+from rulewise.config import parse_toml
 from rulewise.errors import FileFormatError
 from rulewise.registry import unknown_name
 from rulewise.types import Surface
@@ -195,7 +195,7 @@ def parse_published(text: str, *, source: str) -> Published:
             message names the block and row, both counted from 1.
     """
     try:
-        data = _parse_toml(text)
+        data = parse_toml(text)
     except ValueError as exc:
         raise FileFormatError(f"{source}: not TOML: {exc}") from exc
     _check_keys(source, data, ("papers", "blocks", "notes"), required=("papers", "blocks"))
@@ -217,14 +217,6 @@ def parse_published(text: str, *, source: str) -> Published:
             raise FileFormatError(f"{source}: note {n}: the id {note.id!r} occurs twice.")
         notes[note.paper, note.id] = note
     return Published(papers=MappingProxyType(papers), rows=found, notes=tuple(notes.values()))
-
-
-def _parse_toml(text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return cast("dict[str, Any]", tomllib.loads(text))
 
 
 def _block_rows(where: str, block: Mapping[str, Any], papers: Mapping[str, str]) -> Iterable[tuple[str, PublishedRow]]:
