@@ -20,6 +20,7 @@ __all__ = [
     "check_replaceable",
     "dumps",
     "dumps_bytes",
+    "locked_file",
     "read_jsonl",
     "sha256_file",
     "sha256_texts",
@@ -185,6 +186,44 @@ def staged_files(path: Path) -> Iterator[Path]:
             file.replace(path / file.name)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def locked_file(path: Path, *, refusal: str) -> Iterator[None]:
+    """Hold a lock on a file, made empty if it is not there; it ends with the process, however that ends.
+
+    Args:
+        path: The file, in a folder that exists.
+        refusal: What the error says.
+
+    Raises:
+        InputError: If another process holds the lock.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        if not _take(handle):
+            raise InputError(refusal)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover (Windows)
+        import msvcrt
+
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+        except OSError:
+            return False
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def sha256_file(path: Path) -> str:
