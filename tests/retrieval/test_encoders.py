@@ -10,17 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulewise.errors import EncoderError, InputError, MissingExtraError, UnknownNameError
+from rulewise.retrieval.dense import Dense
 from rulewise.retrieval.encoders import ENCODERS, EncoderOptions, build_encoder
 from rulewise.retrieval.encoders.openai import OpenAIEncoder
+from rulewise.retrieval.encoders.pair import PairEncoder
 from rulewise.retrieval.encoders.prefixes import Prefixes, prefixes_of
 from rulewise.retrieval.encoders.rows import clean, unit_rows
 from rulewise.retrieval.encoders.sentence import SentenceTransformerEncoder
+from rulewise.testing import HashingEncoder
+from rulewise.types import Rule
 
 # --- names
 
 
 def test_every_registered_encoder_can_be_loaded_by_its_name():
-    assert sorted(ENCODERS) == ["local", "openai", "st"]
+    assert sorted(ENCODERS) == ["local", "openai", "pair", "st"]
     assert all(callable(ENCODERS.load(name)) for name in ENCODERS)
 
 
@@ -28,12 +32,18 @@ def test_every_registered_encoder_can_be_loaded_by_its_name():
     ("spec", "error", "message"),
     [
         ("lokal", UnknownNameError, "Did you mean 'local'"),
-        ("", UnknownNameError, "Known: local, openai, st"),
+        ("", UnknownNameError, "Known: local, openai, pair, st"),
         ("st:", InputError, "'st:MODEL'"),
         ("st", InputError, "needs a model"),
         ("openai", InputError, "text-embedding-3-small"),
         ("local:big", InputError, "has one model"),
         ("openai:m", InputError, "RULEWISE_API_KEY"),
+        ("pair:", InputError, "'pair:MODEL'"),
+        ("pair", InputError, "one comma"),
+        ("pair:st:a", InputError, "one comma between them, got 'st:a'"),
+        ("pair:st:a,", InputError, "one comma"),
+        ("pair:st:a,st:b,st:c", InputError, "dpr-question_encoder"),
+        ("pair:lokal,local", UnknownNameError, "Did you mean 'local'"),
     ],
 )
 def test_a_specification_that_means_nothing_is_explained(spec, error, message):
@@ -43,6 +53,40 @@ def test_a_specification_that_means_nothing_is_explained(spec, error, message):
 
 def test_a_key_is_never_shown():
     assert "secret" not in repr(EncoderOptions(api_key="secret"))
+
+
+# --- pairs
+
+
+def test_a_pair_encodes_queries_with_one_and_documents_with_the_other():
+    class Named(HashingEncoder):
+        def __init__(self, name, sign):
+            super().__init__(dim=8)
+            self.name, self._sign = name, sign
+
+        def encode(self, texts, *, role):
+            return self._sign * super().encode(texts, role=role)
+
+    pair = PairEncoder(Named("q", 1), Named("d", -1))
+    assert pair.encode([""], role="query").tolist() == [[0.0] * 8]
+    assert pair.name == "pair:q,d"
+    queries, documents = (pair.encode(["late fee"], role=role) for role in ("query", "document"))
+    assert np.array_equal(queries, -documents)
+    assert queries.any()
+    found = Dense([Rule(id="a", text="late fee")], pair).search(["late fee"], k=1)[0]
+    assert found[0].score == pytest.approx(-1, abs=1e-6)
+
+
+def test_a_pair_of_different_lengths_is_an_error():
+    pair = PairEncoder(HashingEncoder(dim=8), HashingEncoder(dim=16))
+    pair.encode(["a case"], role="query")
+    with pytest.raises(EncoderError, match="queries have 8 dimensions and documents 16"):
+        pair.encode(["a rule"], role="document")
+
+
+def test_a_pair_is_made_of_two_specifications(fake_library):
+    pair = build_encoder("pair:st:m/question, st:m/context")
+    assert pair.name == "pair:st:m/question,st:m/context"
 
 
 # --- prefixes

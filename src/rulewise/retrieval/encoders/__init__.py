@@ -1,4 +1,7 @@
-"""Encoders by name: `local` (embedded, offline), `st:MODEL` (sentence-transformers), `openai:MODEL` (an endpoint)."""
+"""Encoders by name: `local` (embedded, offline), `st:MODEL` (sentence-transformers), `openai:MODEL` (an endpoint).
+
+`pair:QUERY,DOCUMENT` puts two of them together.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ ENCODERS = Registry(
     {
         "local": "rulewise.retrieval.encoders.local:build",
         "openai": "rulewise.retrieval.encoders.openai:build",
+        "pair": "rulewise.retrieval.encoders.pair:build",
         "st": "rulewise.retrieval.encoders.sentence:build",
     },
     group="rulewise.encoders",
@@ -28,7 +32,7 @@ def build_encoder(spec: str, *, options: EncoderOptions | None = None) -> Encode
     """The encoder that a specification names, behind a cache on disk if the options name a folder for it.
 
     Args:
-        spec: "local", "st:MODEL_OR_FOLDER" or "openai:MODEL".
+        spec: "local", "st:MODEL_OR_FOLDER", "openai:MODEL", or "pair:SPEC,SPEC" for queries and documents.
         options: Address, key, device, cache folder; the defaults if None.
 
     Raises:
