@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from rulewise.errors import InputError
-from rulewise.files import atomic_folder, staged_files
+from rulewise.files import atomic_folder, check_not_input, staged_files
 
 OWN = ("a.txt", "b.txt")
 
@@ -78,3 +79,41 @@ def test_staged_files_vanish_if_the_block_fails(tmp_path: Path):
         write()
     assert names(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "old"
+
+
+def test_what_is_read_is_not_to_be_replaced_by_whatever_name(tmp_path: Path):
+    source, link, other = tmp_path / "in.txt", tmp_path / "link", tmp_path / "other"
+    source.write_text("kept")
+    link.symlink_to(source)
+    os.link(source, other)
+    for out in (source, link, other, tmp_path / "x" / ".." / "in.txt", tmp_path):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        with pytest.raises(InputError, match="is read here"):
+            check_not_input(out, [None, tmp_path / "missing", source])
+
+
+def test_an_input_that_is_a_link_in_the_folder_is_not_to_be_lost(tmp_path: Path):
+    source, folder = tmp_path / "in.txt", tmp_path / "out"
+    source.write_text("kept")
+    folder.mkdir()
+    (folder / "link").symlink_to(source)
+    with pytest.raises(InputError, match=r"link: is read here and lies in .*out, which would be replaced as a whole"):
+        check_not_input(folder, [folder / "link"])
+    check_not_input(folder, [source])
+
+
+def test_what_takes_no_input_away_may_be_written(tmp_path: Path):
+    source, loop = tmp_path / "a" / "in.txt", tmp_path / "loop"
+    source.parent.mkdir()
+    source.write_text("same")
+    (tmp_path / "twin.txt").write_text("same")  # the same bytes in another file
+    loop.symlink_to(loop)
+    for out in (
+        tmp_path / "new",
+        tmp_path / "twin.txt",
+        source.parent / "new",
+        source.parent / "missing" / "new",
+        loop,
+    ):
+        check_not_input(out, [source, source.parent, None, loop])
+    check_not_input(source.parent, [source.parent / ".." / "twin.txt", source.parent / ".."])

@@ -17,6 +17,7 @@ from rulewise.errors import FileFormatError, InputError
 __all__ = [
     "atomic_file",
     "atomic_folder",
+    "check_not_input",
     "check_replaceable",
     "dumps",
     "dumps_bytes",
@@ -170,6 +171,40 @@ def check_replaceable(path: Path, own: Collection[str]) -> None:
             f"{path}: holds {strange[0]!r}{more}, which would be lost if the folder were replaced. Nothing was "
             "written. Choose another folder, or move what else is there."
         )
+
+
+def check_not_input(out: Path, inputs: Iterable[Path | None]) -> None:
+    """Stop if to write a file or folder at `out` would replace something that is read to make it.
+
+    That is so if an input is at `out`, by whatever name or link, or lies in the folder at `out`, which would be
+    replaced as a whole. An input that is a folder stands for itself alone: give its files, too, if `out` may be one of
+    them. To be called before anything is read.
+
+    Args:
+        out: What is to be written.
+        inputs: What is read; None and what is not there are passed over.
+
+    Raises:
+        InputError: If so; the message names both.
+    """
+    for source in inputs:
+        if source is None or not source.exists():
+            continue
+        if out.exists() and out.samefile(source):
+            named = "" if out == source else f" (by the name {source})"
+            raise InputError(
+                f"{out}: is read here{named}, and would be replaced by what is written. Nothing was done. Choose "
+                "another name for what is written."
+            )
+        if not out.is_dir():
+            continue
+        folder = out.resolve()
+        places = [source.resolve(), *([source.parent.resolve() / source.name] if source.is_symlink() else [])]
+        if any(folder in place.parents for place in places):
+            raise InputError(
+                f"{source}: is read here and lies in {out}, which would be replaced as a whole. Nothing was done. "
+                "Choose another folder for what is written."
+            )
 
 
 @contextlib.contextmanager

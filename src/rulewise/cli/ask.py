@@ -17,6 +17,7 @@ from rulewise.cli.options import FilterOptions, ReadOptions, filter_options, lib
 from rulewise.cli.search import FORMS, open_index, open_retriever
 from rulewise.cli.watch import WatchedLLM
 from rulewise.config import Config, build_pipeline, load_config, open_llm
+from rulewise.files import check_not_input
 from rulewise.settings import read_settings
 
 if TYPE_CHECKING:
@@ -189,6 +190,8 @@ def ask(
     }
     if induce is False and form not in (None, "input"):
         raise click.UsageError(f"--form {form} searches with an induced rule, and --no-induce makes none.")
+    if save_file is not None:
+        check_not_input(save_file, [library, query_file, config_file, *(Path(p) for p in (demos, replay) if p)])
     config = _cache(_configure(config_file, changes), cache_file, not no_cache)
     queries = _queries(case, query_file, reading)
     llm = open_llm(config.llm, read_settings())

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rulewise.cli.console import emit, note
+from rulewise.files import check_not_input
 
 if TYPE_CHECKING:
     from rulewise.corpus.graph import KnowledgeGraph
     from rulewise.corpus.readers import GraphReport
 
-__all__ = ["graph", "graph_options", "open_graph"]
+__all__ = ["graph", "graph_inputs", "graph_options", "open_graph"]
 
 PATH = click.Path(path_type=Path)
 _SHOWN = 20
@@ -48,6 +49,18 @@ def open_graph(
     if report.n_problems:
         note(report.summary())
     return report
+
+
+def graph_inputs(paths: Sequence[Path | None]) -> list[Path]:
+    """What is read of graphs: the files and folders, and of folders the files of the graph.
+
+    Raises:
+        InputError: If a folder holds no graph.
+    """
+    from rulewise.corpus.readers import graph_files
+
+    given = [path for path in paths if path is not None]
+    return [*given, *(file for path in given for file in graph_files(path))]
 
 
 @click.group()
@@ -122,7 +135,6 @@ def split(
     """
     from rulewise.corpus.split import split_graph
     from rulewise.corpus.writers import write_graph
-    from rulewise.errors import InputError
     from rulewise.files import staged_files
 
     try:
@@ -132,10 +144,9 @@ def split(
     if len(shares) not in (2, 3):
         raise click.BadParameter("give two or three shares, for train and test, or train, valid and test")
     names = ("train", "test") if len(shares) == 2 else ("train", "valid", "test")
-    sources = [path, *path.iterdir()] if path.is_dir() else [path]
-    for target in (out / f"{name}.{ending}" for name in names):
-        if target.exists() and any(source.exists() and target.samefile(source) for source in sources):
-            raise InputError(f"{target}: is the graph itself and would be replaced by its part. Choose another --out.")
+    for name in names:
+        # of a folder with train and test train alone is read, and the others are not to be lost either
+        check_not_input(out / f"{name}.{ending}", [path, *path.iterdir()] if path.is_dir() else [path])
     report = open_graph([path], columns=columns, header=header, strict=strict)
     parts = split_graph(report.graph, ratios=shares, by=by, seed=seed, covered=covered)
     with staged_files(out) as scratch:
@@ -159,6 +170,7 @@ def convert(paths: tuple[Path, ...], columns: str | None, header: bool | None, s
     """Write a graph in another layout; several files become one graph."""
     from rulewise.corpus.writers import write_graph
 
+    check_not_input(out, graph_inputs(paths))
     report = open_graph(paths, columns=columns, header=header, strict=strict)
     write_graph(report.graph, out)
     click.echo(f"{out}: {report.summary()}")

@@ -13,6 +13,7 @@ import click
 from rulewise.cli.console import OK, PROBLEMS, emit, note, progress
 from rulewise.cli.options import ReadOptions, library_options, note_without, open_library
 from rulewise.errors import InputError
+from rulewise.files import check_not_input
 
 if TYPE_CHECKING:
     from rulewise.retrieval.base import Encoder
@@ -139,6 +140,7 @@ def build(
     """Index the rules of LIBRARY into a folder that `rulewise search` and `rulewise ask` take in its place."""
     from rulewise.retrieval.index import RuleIndex
 
+    check_not_input(out, [library])
     chosen = choose_analyzer(analyzer, bigrams, query_terms) or "rule"
     source = _source(library, reading)
     rules = open_library(library, reading)
@@ -179,6 +181,7 @@ def update(path: Path, library: Path | None, as_json: bool) -> None:
             f"{path}: does not say which file it was built from. Name it: rulewise index update {path} LIBRARY"
         )
     file = library or Path(old.source.path if old.source else "")
+    check_not_input(path, [file])
     reading = ReadOptions(**old.source.reading) if old.source else ReadOptions()
     source = _source(file, reading)
     rules = open_library(file, reading)

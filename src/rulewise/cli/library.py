@@ -19,6 +19,7 @@ from rulewise.cli.options import (
     note_hidden,
     open_library,
 )
+from rulewise.files import check_not_input
 
 if TYPE_CHECKING:
     from rulewise.rules.diff import LibraryDiff
@@ -162,6 +163,7 @@ def convert(
     from rulewise.rules.writers import convert as convert_library
     from rulewise.rules.writers import target_of
 
+    check_not_input(path, [source])
     target = target or target_of(path)
     rules, where = open_library(source, reading), make_filter(filters)
     note_hidden(rules, where)

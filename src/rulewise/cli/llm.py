@@ -10,6 +10,7 @@ import click
 
 from rulewise.cli.console import PROBLEMS, emit
 from rulewise.errors import InputError
+from rulewise.files import check_not_input
 from rulewise.settings import read_settings
 
 __all__ = ["llm"]
@@ -112,6 +113,7 @@ def export(pending: Path, model: str, out: Path, service: str, as_json: bool) ->
     """Write the requests in PENDING as OpenAI batch JSONL, for a service or for `vllm run-batch`."""
     from rulewise.llm.batch import export_batch, read_requests
 
+    check_not_input(out, [pending])
     done = export_batch(read_requests(pending), out, model=model, grammar="vllm" if service == "vllm" else "")
     lines = [f"{done.n_requests} requests written to {', '.join(map(str, done.files))}"]
     _show(as_json, {"requests": done.n_requests, "files": [str(f) for f in done.files]}, lines)
@@ -131,6 +133,7 @@ def import_(
     """Store the replies in a batch service's OUTPUT; exit code 3 if some are missing or failed."""
     from rulewise.llm.batch import import_batch, into_cache, into_recording, read_requests
 
+    check_not_input(target, [output, pending])
     keep = into_recording(target)
     if spec is not None:
         from rulewise.llm.build import build_llm

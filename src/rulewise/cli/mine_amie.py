@@ -10,19 +10,34 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rulewise.cli.console import INTERRUPTED, OK, emit, note, progress
-from rulewise.cli.graph import graph_options, open_graph
+from rulewise.cli.graph import graph_inputs, graph_options, open_graph
 from rulewise.cli.interrupts import Interrupts, interruptible
+from rulewise.files import check_not_input, write_text
 
 if TYPE_CHECKING:
     from rulewise.mining.amie import MinedRules
     from rulewise.mining.amie_report import AmieReport
     from rulewise.rules.library import RuleLibrary
 
-__all__ = ["amie", "exit_code", "finish", "note_compiling", "write_mined"]
+__all__ = ["amie", "check_out", "exit_code", "finish", "note_compiling", "write_mined"]
 
 PATH = click.Path(path_type=Path)
 _SHOWN = 10
 _BAR = 40
+
+
+def check_out(out: Path, graph: Path) -> None:
+    """Stop if the file for mined rules, or the note that may stand beside it, names a file of the graph.
+
+    Raises:
+        InputError: If so.
+    """
+    for name in (out, _mark(out)):
+        check_not_input(name, graph_inputs([graph]))
+
+
+def _mark(out: Path) -> Path:
+    return out.with_name(f"{out.name}.partial")
 
 
 def write_mined(library: RuleLibrary, out: Path, target: str | None, *, partial: str = "") -> None:
@@ -37,9 +52,7 @@ def write_mined(library: RuleLibrary, out: Path, target: str | None, *, partial:
         target: A layout or notation of `rulewise.rules.writers`; None takes it from the file's name, else JSONL.
         partial: What of the run was done, if it was interrupted: "12 of 200 heads".
     """
-    from rulewise.files import write_text
-
-    mark = out.with_name(f"{out.name}.partial")
+    mark = _mark(out)
     if partial:
         write_text(mark, f"{out.name} is partial: it holds the rules of {partial}. Mine again for the others.\n")
     _write(library, out, target)
@@ -196,6 +209,7 @@ def amie(
         from rulewise.registry import unknown_name
 
         raise unknown_name("format", target, [*TARGETS, *FORMATS])
+    check_out(out, graph)
     miner = Amie(heads=heads or None, relations=relations or None, **settings)
     facts = open_graph([graph], columns=columns, header=header, strict=strict).graph
     with interruptible() as interrupts:

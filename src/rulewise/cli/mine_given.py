@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rulewise.cli.console import emit, note
+from rulewise.cli.graph import graph_inputs
 from rulewise.cli.options import ReadOptions, library_options, open_library
+from rulewise.files import check_not_input, write_jsonl
 
 if TYPE_CHECKING:
     from rulewise.corpus.graph import Fact, KnowledgeGraph
@@ -117,9 +119,9 @@ def apply(
     reading: ReadOptions,
 ) -> None:
     """Write the facts that rules give in a graph, each once, with the rules that give it and a score."""
-    from rulewise.files import write_jsonl
     from rulewise.mining.predict import apply_rules
 
+    check_not_input(out, [rules, *graph_inputs([graph_path])])
     library = open_library(rules, reading)
     found = apply_rules(library, open_graph(graph_path), combine=combine, min_score=min_score, new_only=not known)
     write_jsonl(
@@ -152,6 +154,7 @@ def score(rules: Path, graph_path: Path, out: Path, reading: ReadOptions) -> Non
     """
     from rulewise.mining.measure import score_rules
 
+    check_not_input(out, [rules, *graph_inputs([graph_path])])
     found = score_rules(open_library(rules, reading), open_graph(graph_path), name=str(out))
     found.library.save(out)
     _note_skipped(found.skipped)
@@ -169,6 +172,8 @@ def redundant(rules: Path, out: Path | None, reading: ReadOptions) -> None:
     """List rules that add nothing: the same up to names of variables, or implied by a shorter one."""
     from rulewise.mining.redundancy import redundant as find
 
+    if out is not None:
+        check_not_input(out, [rules])
     library = open_library(rules, reading)
     found = find(library)
     for one in found:
@@ -208,6 +213,7 @@ def select(
     """Write the rules of a file that meet every condition."""
     from rulewise.mining.selection import select_rules
 
+    check_not_input(out, [rules])
     library = open_library(rules, reading)
     found = select_rules(
         library,
@@ -232,6 +238,7 @@ def merge(rules: tuple[Path, ...], out: Path, reading: ReadOptions) -> None:
     """Join rules of several miners or files; of rules that are the same the most confident stays."""
     from rulewise.mining.selection import merge_rules
 
+    check_not_input(out, rules)
     found = merge_rules(open_library(path, reading) for path in rules)
     found.library.save(out)
     note(f"{out}: {len(found.library)} rules, {sum(found.dropped.values())} the same as another")

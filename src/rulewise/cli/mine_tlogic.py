@@ -12,7 +12,7 @@ import click
 from rulewise.cli.console import INTERRUPTED, OK, emit, note, progress
 from rulewise.cli.graph import graph_options, open_graph
 from rulewise.cli.interrupts import Interrupts, interruptible
-from rulewise.cli.mine_amie import exit_code, note_compiling, write_mined
+from rulewise.cli.mine_amie import check_out, exit_code, note_compiling, write_mined
 from rulewise.cli.options import ReadOptions, library_options, open_library
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ def tlogic(
     """
     from rulewise.mining.tlogic import TLogic
 
+    check_out(out, graph)
     miner = TLogic(**settings)
     facts = open_graph([graph], columns=columns, header=header, strict=strict).graph
     with interruptible() as interrupts:

@@ -25,7 +25,7 @@ from rulewise.errors import FileFormatError, InputError
 from rulewise.extras import require
 from rulewise.registry import unknown_name
 
-__all__ = ["GraphKind", "GraphReport", "read_graph"]
+__all__ = ["GraphKind", "GraphReport", "graph_files", "read_graph"]
 
 GraphKind: TypeAlias = Literal["tsv", "csv", "jsonl", "nt", "ttl", "parquet"]
 """How a file is written; follows from its name if not given, ".gz" aside."""
@@ -99,7 +99,7 @@ def read_graph(
     order = None if columns is None else parse_columns(columns)
     given = [Path(path)] if isinstance(path, (str, Path)) else [Path(one) for one in path]
     builder = GraphBuilder()
-    for file in [file for one in given for file in _files(one)]:
+    for file in [file for one in given for file in graph_files(one)]:
         _read(file, kind or _kind(file), builder, order=order, header=header)
     if builder.n_problems and strict:
         more = builder.n_problems - _SHOWN
@@ -116,7 +116,12 @@ def read_graph(
     )
 
 
-def _files(path: Path) -> list[Path]:
+def graph_files(path: Path) -> list[Path]:
+    """The files that `read_graph` reads at a path: the file itself, or those of a folder.
+
+    Raises:
+        InputError: If a folder holds no graph or two called train.
+    """
     if not path.is_dir():
         return [path]
     found = [file for file in sorted(path.iterdir()) if file.is_file() and _ending(file) in _ENDINGS]
