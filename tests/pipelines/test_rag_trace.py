@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,6 +71,13 @@ def through_json(trace: RagTrace) -> RagTrace:
 def test_a_trace_is_restored_exactly(trace: RagTrace) -> None:
     assert through_json(trace) == trace
     assert through_json(trace).to_dict() == trace.to_dict()
+
+
+def test_the_layout_is_that_of_the_golden_file_so_that_old_traces_can_be_read() -> None:
+    golden = Path(__file__).parents[1] / "data" / "traces" / "rulerag.json"
+    expected = json.loads(golden.read_text(encoding="utf-8"))
+    assert json.dumps(FULL.to_dict(), indent=1) == json.dumps(expected, indent=1)  # the order of keys, too
+    assert RagTrace.from_dict(expected) == FULL
 
 
 @settings(deadline=None, max_examples=60)

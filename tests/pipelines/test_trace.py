@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,6 +64,13 @@ def test_a_fallback_keeps_its_reason() -> None:
     assert trace.induced == induced
     assert trace.is_fallback
     assert trace.flags == ("no induced rule (empty reply): searched with the query", "no rule found")
+
+
+def test_the_layout_is_that_of_the_golden_file_so_that_old_traces_can_be_read() -> None:
+    golden = Path(__file__).parents[1] / "data" / "traces" / "siar.json"
+    expected = json.loads(golden.read_text(encoding="utf-8"))
+    assert json.dumps(FULL.to_dict(), indent=1) == json.dumps(expected, indent=1)  # the order of keys, too
+    assert Trace.from_dict(expected) == FULL
 
 
 @settings(deadline=None, max_examples=60)
