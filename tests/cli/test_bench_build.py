@@ -68,6 +68,16 @@ def test_documents_are_parts_or_a_number(temporal, tmp_path):  # noqa: F811
     assert found == {"train": 96, "train+valid": 105, "50": 50}
 
 
+def test_documents_of_the_generators_rows_are_retrieved_where_asked_for(static, rule_file, tmp_path):  # noqa: F811
+    args = ("--graph", static, "--rules", rule_file, "--retrieve", 2, "--retrieve-form", "body")
+    result = run("build", "ruleqa", *args, "--out", tmp_path / "set", "--json")
+    assert result.exit_code == 0, result.output
+    sheet = json.loads(result.stdout)["documents_of_f_g"]
+    assert (sheet["documents_a_row"], sheet["rows"], sheet["with_an_oracle_document"]) == (2, 4, 4)
+    rows = [json.loads(line) for line in (tmp_path / "set" / "f_g.jsonl").read_text().splitlines()]
+    assert [len(row["document_ids"]) for row in rows] == [2] * 4
+
+
 def test_rewritten_queries_are_counted(static, rule_file, tmp_path):  # noqa: F811
     args = ("--graph", static, "--rules", rule_file, "--require", "none", "--rewrite", "body")
     result = run("build", "ruleqa", *args, "--out", tmp_path / "set", "--json")

@@ -67,6 +67,14 @@ def build() -> None:
 @click.option("--seed", type=int, help="Of all draws. [default: 0]")
 @click.option("--source", help="Where the graph comes from, for the datasheet.")
 @click.option("--licence", help="Its licence, for the datasheet.")
+@click.option(
+    "--retrieve", type=click.IntRange(min=0), metavar="N",
+    help="Documents that BM25, guided by its rules, finds for each row of F_G. [default: 0, none]",
+)  # fmt: skip
+@click.option(
+    "--retrieve-form", type=click.Choice(["concat", "body", "both"]),
+    help="What they are searched with. [default: both]",
+)  # fmt: skip
 @click.option("--rewrite", type=click.Choice(["body"]), help="Ask the body relation of each query's best rule.")
 @click.option("--force", is_flag=True, help="Replace a set that is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the datasheet as one JSON object.")

@@ -20,6 +20,7 @@ from rulewise.evaluation.ruleqa.oracle import FactIndex
 from rulewise.evaluation.ruleqa.parts import Parts, joined, read_parts
 from rulewise.evaluation.ruleqa.presets import Preset, find_preset, preset_graph
 from rulewise.evaluation.ruleqa.queries import Asked, asked_of, balanced, degrees_of
+from rulewise.evaluation.ruleqa.retrieved import fill_f_g
 from rulewise.evaluation.ruleqa.rewrite import rewritten
 from rulewise.evaluation.ruleqa.settings import RuleQASettings
 from rulewise.evaluation.ruleqa.training import TrainingRow, halves, oracle_of, training_rows
@@ -46,7 +47,7 @@ class RuleQA:
         details: Query id -> subject, relation, popularity, degree, whether the answer repeats a document, and the
             oracle documents of each rule.
         f_r: Rows for training a retriever.
-        f_g: Rows for training a generator; `document_ids` is empty until documents have been retrieved.
+        f_g: Rows for training a generator; `document_ids` is empty unless the settings say how many to retrieve.
         datasheet: What a reader should know, as JSON.
     """
 
@@ -187,13 +188,17 @@ def build_ruleqa(
             "repeats": bool(final.objects(asked.subject, asked.relation) & set(asked.answers)),
             "oracle": found,
         }
+    rows_g: tuple[Mapping[str, Any], ...] = tuple(writer.f_g(at, row) for at, row in enumerate(f_g, start=1))
+    if settings.retrieve:
+        tell("retrieving documents of F_G")
+    rows_g, retrieved = fill_f_g(rows_g, bank.library, corpus, n=settings.retrieve, form=settings.retrieve_form)
     tell("writing the datasheet")
     sheet = datasheet(
         Facts(
             settings=settings, preset=preset, parts=parts, documents=documents, bank=bank, pool=pool,
             n_with_rule=len(has_rule), n_with_oracle=len(eligible["oracle"]),
             chosen=[asked for asked, _ in chosen], details=details, border=border, f_r=f_r, f_g=f_g,
-            n_taken=len(asked_valid) - len(free),
+            n_taken=len(asked_valid) - len(free), retrieved=retrieved,
         )
     )  # fmt: skip
     return RuleQA(
@@ -203,7 +208,7 @@ def build_ruleqa(
         examples=tuple(examples),
         details=details,
         f_r=tuple(writer.f_r(at, row) for at, row in enumerate(f_r, start=1)),
-        f_g=tuple(writer.f_g(at, row) for at, row in enumerate(f_g, start=1)),
+        f_g=rows_g,
         datasheet=sheet,
     )
 

@@ -36,6 +36,7 @@ class Facts:
     f_r: Sequence[TrainingRow]
     f_g: Sequence[TrainingRow]
     n_taken: int
+    retrieved: Mapping[str, Any]
 
 
 def datasheet(facts: Facts) -> dict[str, Any]:
@@ -69,6 +70,7 @@ def datasheet(facts: Facts) -> dict[str, Any]:
             "with_oracle_document": facts.n_with_oracle,
         },
         "leakage": _leakage(facts),
+        "documents_of_f_g": dict(facts.retrieved),
         "balance": {
             "popular": sum(row["popularity"] == "popular" for row in facts.details.values()),
             "long-tail": sum(row["popularity"] == "long-tail" for row in facts.details.values()),

@@ -44,6 +44,7 @@ def markdown(sheet: Mapping[str, Any]) -> str:
     )
     lines += ["Of all test questions:", "", *_table(["", "questions"], _rows(sheet["pool"]))]
     lines += ["## Leakage", "", *_table(["check", "found"], _rows(sheet["leakage"]))]
+    lines += ["## Documents of F_G", "", *_table(["", ""], _rows(sheet["documents_of_f_g"]))]
     lines += ["## Popular and long-tail subjects", "", *_table(["", ""], _rows(sheet["balance"]))]
     rules = dict(sheet["rules"])
     left_out = rules.pop("left_out")

@@ -10,6 +10,7 @@ from rulewise.errors import InputError
 from rulewise.evaluation.ruleqa.bank import SameRelation
 from rulewise.evaluation.ruleqa.parts import SplitKind
 from rulewise.registry import unknown_name
+from rulewise.retrieval.guided.base import GuidedForm
 
 __all__ = ["AnswersFrom", "DocumentsFrom", "Repeats", "Require", "RuleQASettings", "Sizes"]
 
@@ -32,6 +33,7 @@ _KINDS: Mapping[str, tuple[str, ...]] = {
     "repeats": get_args(Repeats),
     "answers": get_args(AnswersFrom),
     "same_relation": get_args(SameRelation),
+    "retrieve_form": get_args(GuidedForm),
 }
 
 
@@ -64,6 +66,9 @@ class RuleQASettings:
         repeats: Whether a query's fact may stand in a document of another time. No static set has such queries; without
             them a temporal set, too, holds only what has to be inferred.
         answers: Where acceptable answers come from.
+        retrieve: Documents that are retrieved for each row of F_G, see `rulewise.evaluation.ruleqa.retrieved`; 0 leaves
+            them to a retriever of later.
+        retrieve_form: What they are searched with.
         most: Greatest sizes; None takes what there is. For documents the oracle documents are kept in any case.
         source: Where the graph comes from, for the datasheet.
         licence: Its licence, for the datasheet.
@@ -85,6 +90,8 @@ class RuleQASettings:
     require: Require = "rule"
     repeats: Repeats = "keep"
     answers: AnswersFrom = "test"
+    retrieve: int = 0
+    retrieve_form: GuidedForm = "both"
     most: Sizes = Sizes()
     source: str = ""
     licence: str = ""
@@ -95,10 +102,10 @@ class RuleQASettings:
         for key, known in _KINDS.items():
             if getattr(self, key) not in known:
                 raise unknown_name(key, str(getattr(self, key)), known)
-        if not 0 <= self.min_confidence <= 1 or self.min_support < 0 or self.holdout < 0:
+        if not 0 <= self.min_confidence <= 1 or min(self.min_support, self.holdout, self.retrieve) < 0:
             raise InputError(
-                "Expected min_confidence from 0 to 1, min_support and holdout of at least 0, got "
-                f"{self.min_confidence}, {self.min_support} and {self.holdout}."
+                "Expected min_confidence from 0 to 1; min_support, holdout and retrieve of at least 0; got "
+                f"{self.min_confidence}; {self.min_support}, {self.holdout} and {self.retrieve}."
             )
         for key, size in asdict(self.most).items():
             if size is not None and size < 1:
