@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from rulewise.errors import InputError
 from rulewise.evaluation.benchmark import WHOLE
-from rulewise.registry import unknown_name
+from rulewise.evaluation.cell_settings import cell_id, check_settings, typed_settings
 from rulewise.types import SearchForm, Surface
 
 __all__ = ["Cell", "CellReasoner", "CellReranker"]
@@ -31,7 +28,6 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "reasoner": get_args(CellReasoner),
 }
 _AT_LEAST = {"distractors": 1, "n_demos": 0, "depth": 1, "k": 1, "shown": 1, "seed": 0, "sample": 0}
-_SLUG = re.compile(r"[^a-z0-9+.]+")
 _NAMED = {
     "direct": "Direct",
     "golden": "Golden rule",
@@ -88,14 +84,7 @@ class Cell:
     sample: int = 0
 
     def __post_init__(self) -> None:
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise unknown_name(name, str(getattr(self, name)), choices)
-        for name, least in _AT_LEAST.items():
-            if getattr(self, name) < least:
-                raise InputError(f"{name} must be at least {least}, got {getattr(self, name)}.")
-        if not self.set.strip():
-            raise InputError("A cell needs the name of its set.")
+        check_settings(self, choices=_CHOICES, at_least=_AT_LEAST)
         if self.reranker != NONE and self.depth < self.k:
             raise InputError(f"depth must be at least k, got depth {self.depth} and k {self.k}.")
         if self.reasoner == "rules" and self.shown > self.k:
@@ -182,9 +171,7 @@ class Cell:
             words.append(cell.reasoner)
         if cell.model:
             words.append(cell.model)
-        slug = _SLUG.sub("-", "-".join(words).lower()).strip("-.")[:100]
-        text = json.dumps(asdict(cell), sort_keys=True, ensure_ascii=True)
-        return f"{slug}-{hashlib.sha256(text.encode('ascii')).hexdigest()[:8]}"
+        return cell_id(words, cell.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """All settings as plain values."""
@@ -198,11 +185,4 @@ class Cell:
             UnknownNameError: If a key is not a setting.
             InputError: If a value has the wrong type or is out of range.
         """
-        known = {f.name: f for f in fields(cls)}
-        for key, value in data.items():
-            if key not in known:
-                raise unknown_name("setting", key, known)
-            wanted = int if known[key].type == "int" else str
-            if type(value) is not wanted:
-                raise InputError(f"{key}: expected {'a whole number' if wanted is int else 'a text'}, got {value!r}.")
-        return cls(**data)
+        return cls(**typed_settings(cls, data))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from rulewise.errors import InputError
 from rulewise.evaluation.benchmark import WHOLE
-from rulewise.registry import unknown_name
+from rulewise.evaluation.cell_settings import cell_id, check_settings, typed_settings
 from rulewise.retrieval.guided.base import GuidedForm
 from rulewise.retrieval.guided.search import MERGES
 from rulewise.types import Surface
@@ -61,7 +58,6 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "rewrite": ("", "body"),
 }
 _AT_LEAST = {"n_rules": 1, "k_per_rule": 0, "k": 1, "shown": 0, "shots": 0, "with_query": 0, "seed": 0, "sample": 0}
-_SLUG = re.compile(r"[^a-z0-9+.]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,14 +122,7 @@ class RagCell:
     induces: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise unknown_name(name, str(getattr(self, name)), choices)
-        for name, least in _AT_LEAST.items():
-            if getattr(self, name) < least:
-                raise InputError(f"{name} must be at least {least}, got {getattr(self, name)}.")
-        if not self.set.strip():
-            raise InputError("A cell needs the name of its set.")
+        check_settings(self, choices=_CHOICES, at_least=_AT_LEAST)
         if self.with_query > 1:
             raise InputError(f"with_query must be 0 or 1, got {self.with_query}.")
         if not math.isfinite(self.theta):
@@ -251,9 +240,7 @@ class RagCell:
             words += [f"{cell.shots}-shot"] if cell.shots else []
         if cell.model:
             words.append(cell.model)
-        slug = _SLUG.sub("-", "-".join(words).lower()).strip("-.")[:100]
-        text = json.dumps(cell.to_dict(), sort_keys=True, ensure_ascii=True)
-        return f"{slug}-{hashlib.sha256(text.encode('ascii')).hexdigest()[:8]}"
+        return cell_id(words, cell.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """All settings as plain values, with "task" to tell them from those of other cells."""
@@ -267,16 +254,5 @@ class RagCell:
             UnknownNameError: If a key is not a setting.
             InputError: If a value has the wrong type or is out of range.
         """
-        known = {f.name: str(f.type) for f in fields(cls)}
-        values: dict[str, Any] = {}
-        for key, value in data.items():
-            if key == "task" and value == RAG:
-                continue
-            if key not in known:
-                raise unknown_name("setting", key, known)
-            wanted = {"int": (int,), "float": (int, float)}.get(known[key], (str,))
-            if type(value) not in wanted:
-                words = {"int": "a whole number", "float": "a number"}.get(known[key], "a text")
-                raise InputError(f"{key}: expected {words}, got {value!r}.")
-            values[key] = float(value) if known[key] == "float" else value
-        return cls(**values)
+        settings = {key: value for key, value in data.items() if (key, value) != ("task", RAG)}
+        return cls(**typed_settings(cls, settings))
