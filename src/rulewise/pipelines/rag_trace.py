@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from rulewise.errors import FileFormatError
-from rulewise.pipelines.plain import answer_of, plain, query_to_dict, record_of
+from rulewise.pipelines.plain import (
+    answer_of,
+    hit_of,
+    hit_to_dict,
+    plain,
+    query_to_dict,
+    read_trace,
+    record_of,
+    usage_by_stage,
+)
 from rulewise.retrieval.guided.base import ChosenRule, GuidedSearch, Recognised, RuleChoice
 from rulewise.rules.exchange import rule_from_dict, rule_to_dict
 from rulewise.types import Answer, Document, Hit, Query, Rule, Usage
@@ -88,16 +96,16 @@ class RagTrace:
             "version": VERSION,
             "query": query_to_dict(self.query),
             "choice": None if self.choice is None else _choice_to_dict(self.choice),
-            "searches": [plain(asdict(search)) for search in self.searches],
-            "hits": [_hit_to_dict(hit) for hit in self.hits],
+            "searches": plain(self.searches),
+            "hits": [hit_to_dict(hit, "document_id") for hit in self.hits],
             "notes": list(self.notes),
             "shown_rules": list(self.shown_rules),
             "shown_documents": list(self.shown_documents),
-            "answer": None if self.answer is None else plain(asdict(self.answer)),
-            "usage": {stage: asdict(usage) for stage, usage in self.usage.items()},
-            "steps": [plain(step) for step in self.steps],
+            "answer": plain(self.answer),
+            "usage": plain(self.usage),
+            "steps": plain(self.steps),
             "rules": list({rule.id: rule_to_dict(rule) for rule in self.rules}.values()),
-            "documents": list({hit.item.id: _document_to_dict(hit.item) for hit in self.hits}.values()),
+            "documents": [plain(document) for document in {hit.item.id: hit.item for hit in self.hits}.values()],
         }
 
     @classmethod
@@ -107,17 +115,7 @@ class RagTrace:
         Raises:
             FileFormatError: If the value is not a trace of this version.
         """
-        if not isinstance(data, Mapping):
-            raise FileFormatError(f"Not a trace: expected an object, found {type(data).__name__}.")
-        if data.get("version") != VERSION:
-            raise FileFormatError(
-                f"A trace of version {data.get('version')!r}; this release reads version {VERSION}. Run the query anew."
-            )
-        try:
-            return cls._read(data)
-        except (KeyError, TypeError, AttributeError, ValueError) as exc:
-            what = f"the key {exc} is missing" if isinstance(exc, KeyError) else str(exc)
-            raise FileFormatError(f"Not a trace: {what}. Expected what RagTrace.to_dict writes.") from exc
+        return read_trace(data, cls._read, version=VERSION, writer="RagTrace.to_dict")
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> RagTrace:
@@ -127,12 +125,12 @@ class RagTrace:
             query=record_of(Query, data["query"]),
             choice=None if data["choice"] is None else _choice(data["choice"], rules),
             searches=tuple(record_of(GuidedSearch, search) for search in data["searches"]),
-            hits=tuple(_hit(hit, documents) for hit in data["hits"]),
+            hits=tuple(hit_of(hit, "document_id", documents) for hit in data["hits"]),
             notes=tuple(data["notes"]),
             shown_rules=tuple(data["shown_rules"]),
             shown_documents=tuple(data["shown_documents"]),
-            answer=None if data["answer"] is None else answer_of(data["answer"]),
-            usage={stage: record_of(Usage, usage) for stage, usage in data["usage"].items()},
+            answer=answer_of(data["answer"]),
+            usage=usage_by_stage(data["usage"]),
             steps=tuple(dict(step) for step in data["steps"]),
         )
 
@@ -140,7 +138,7 @@ class RagTrace:
 def _choice_to_dict(choice: RuleChoice) -> dict[str, Any]:
     return {
         "rules": [{"rule_id": one.rule.id, "score": one.score, "why": one.why} for one in choice.rules],
-        "recognised": None if choice.recognised is None else asdict(choice.recognised),
+        "recognised": plain(choice.recognised),
         "why_none": choice.why_none,
     }
 
@@ -154,18 +152,3 @@ def _choice(value: Mapping[str, Any], rules: Mapping[str, Rule]) -> RuleChoice:
         recognised=None if recognised is None else record_of(Recognised, recognised),
         why_none=value["why_none"],
     )
-
-
-def _document_to_dict(document: Document) -> dict[str, Any]:
-    return {"id": document.id, "text": document.text, "metadata": dict(document.metadata)}
-
-
-def _hit_to_dict(hit: Hit[Document]) -> dict[str, Any]:
-    value: dict[str, Any] = {"document_id": hit.item.id, "score": hit.score, "rank": hit.rank}
-    if hit.via is not None:
-        value["via"] = hit.via
-    return value
-
-
-def _hit(value: Mapping[str, Any], documents: Mapping[str, Document]) -> Hit[Document]:
-    return Hit(item=documents[value["document_id"]], score=value["score"], rank=value["rank"], via=value.get("via"))

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from rulewise.errors import FileFormatError, InputError
-from rulewise.pipelines.plain import answer_of, plain, query_to_dict, record_of
+from rulewise.pipelines.plain import (
+    answer_of,
+    hit_of,
+    hit_to_dict,
+    plain,
+    query_to_dict,
+    read_trace,
+    record_of,
+    usage_by_stage,
+)
 from rulewise.rules.exchange import rule_from_dict, rule_to_dict
 from rulewise.types import Answer, Hit, Query, RerankReport, Rule, Usage
 
@@ -15,8 +23,6 @@ __all__ = ["VERSION", "Trace"]
 
 VERSION = 1
 """Version of the JSON form; another one is refused when read."""
-
-NO_USAGE: Mapping[str, Usage] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,12 +93,12 @@ class Trace:
             "query": query_to_dict(self.query),
             "induced": None if self.induced is None else rule_to_dict(self.induced),
             "searches": dict(self.searches),
-            "found": [_hit_to_dict(hit) for hit in self.found],
-            "hits": [_hit_to_dict(hit) for hit in self.hits],
-            "rerank": None if self.rerank is None else plain(asdict(self.rerank)),
+            "found": [hit_to_dict(hit, "rule_id") for hit in self.found],
+            "hits": [hit_to_dict(hit, "rule_id") for hit in self.hits],
+            "rerank": plain(self.rerank),
             "shown": list(self.shown),
-            "answer": None if self.answer is None else plain(asdict(self.answer)),
-            "usage": {stage: asdict(usage) for stage, usage in self.usage.items()},
+            "answer": plain(self.answer),
+            "usage": plain(self.usage),
             "rules": list(rules.values()),
         }
 
@@ -103,44 +109,22 @@ class Trace:
         Raises:
             FileFormatError: If the value is not a trace of this version.
         """
-        if not isinstance(data, Mapping):
-            raise FileFormatError(f"Not a trace: expected an object, found {type(data).__name__}.")
-        if data.get("version") != VERSION:
-            raise FileFormatError(
-                f"A trace of version {data.get('version')!r}; this release reads version {VERSION}. Run the query anew."
-            )
-        try:
-            return cls._read(data)
-        except (KeyError, TypeError, AttributeError, InputError) as exc:
-            what = f"the key {exc} is missing" if isinstance(exc, KeyError) else str(exc)
-            raise FileFormatError(f"Not a trace: {what}. Expected what Trace.to_dict writes.") from exc
+        return read_trace(data, cls._read, version=VERSION, writer="Trace.to_dict")
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Trace:
         rules = {rule.id: rule for rule in map(_rule, data["rules"])}
         return cls(
-            query=Query(**data["query"]),
+            query=record_of(Query, data["query"]),
             induced=None if data["induced"] is None else _rule(data["induced"]),
             searches=dict(data["searches"]),
-            found=tuple(_hit(hit, rules) for hit in data["found"]),
-            hits=tuple(_hit(hit, rules) for hit in data["hits"]),
+            found=tuple(hit_of(hit, "rule_id", rules) for hit in data["found"]),
+            hits=tuple(hit_of(hit, "rule_id", rules) for hit in data["hits"]),
             rerank=None if data["rerank"] is None else _report(data["rerank"]),
             shown=tuple(data["shown"]),
-            answer=None if data["answer"] is None else answer_of(data["answer"]),
-            usage={stage: record_of(Usage, usage) for stage, usage in data["usage"].items()},
+            answer=answer_of(data["answer"]),
+            usage=usage_by_stage(data["usage"]),
         )
-
-
-def _hit_to_dict(hit: Hit[Rule]) -> dict[str, Any]:
-    value: dict[str, Any] = {"rule_id": hit.item.id, "score": hit.score, "rank": hit.rank}
-    if hit.via is not None:
-        value["via"] = hit.via
-    return value
-
-
-def _hit(value: Mapping[str, Any], rules: Mapping[str, Rule]) -> Hit[Rule]:
-    rule = rules[value["rule_id"]]
-    return Hit(item=rule, score=value["score"], rank=value["rank"], via=value.get("via"))
 
 
 def _rule(value: Mapping[str, Any]) -> Rule:
