@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from rulewise.errors import InputError
 from rulewise.evaluation.experiment import ModelSpec
@@ -14,7 +14,7 @@ from rulewise.evaluation.rag.cell import RagCell
 from rulewise.evaluation.rag.materials import RagMaterials
 from rulewise.evaluation.rag.reasoners import build_reasoner, build_steps
 from rulewise.evaluation.rag.record import Chosen, DocumentHit, RagRecord
-from rulewise.evaluation.record import StageUsage
+from rulewise.evaluation.record import answer_data, stage_usage
 from rulewise.llm.base import LLM
 from rulewise.metrics.documents import holding
 from rulewise.pipelines.rag_trace import RagTrace
@@ -22,7 +22,7 @@ from rulewise.pipelines.rulerag import RuleRag
 from rulewise.retrieval.base import Retriever, Where
 from rulewise.retrieval.guided.base import NO_RULE, GuidedHits, GuidedSearch, GuidedSearcher, RuleChoice
 from rulewise.retrieval.guided.search import GuidedRetriever
-from rulewise.types import Answer, Document, Example, Query, Usage
+from rulewise.types import Document, Example, Query
 
 __all__ = ["RagArm", "build_rag_arm"]
 
@@ -168,22 +168,9 @@ def _record(example: Example, trace: RagTrace, *, asked: Query, knows_oracles: b
         shown_rules=trace.shown_rules,
         notes=tuple(note for note in trace.notes if chosen or "query alone" not in note),
         steps=tuple(trace.steps),
-        answer=None if trace.answer is None else _answer(trace.answer),
-        usage={stage: _stage(used) for stage, used in trace.usage.items()},
+        answer=None if trace.answer is None else answer_data(trace.answer, with_documents=True),
+        usage={stage: stage_usage(used) for stage, used in trace.usage.items()},
     )
-
-
-def _answer(answer: Answer) -> dict[str, Any]:
-    data = asdict(replace(answer, usage=Usage()))
-    del data["usage"], data["query_id"]
-    return {
-        **data,
-        **{name: list(data[name]) for name in ("rule_ids", "document_ids", "notes", "premises")},
-    }
-
-
-def _stage(used: Usage) -> StageUsage:
-    return StageUsage(used.n_calls, used.n_failed, used.tokens_in, used.tokens_out)
 
 
 def _now() -> float:

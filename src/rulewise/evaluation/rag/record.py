@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rulewise.errors import FileFormatError
-from rulewise.evaluation.record import NO_USAGE, StageUsage
+from rulewise.evaluation.record import QueryRecord, reading_records
 from rulewise.metrics.documents import Found
 
 __all__ = ["Chosen", "DocumentHit", "RagRecord"]
@@ -34,11 +33,10 @@ class DocumentHit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RagRecord:
+class RagRecord(QueryRecord):
     """One query's way through an arm with documents.
 
     Attributes:
-        query_id: The query's id.
         asked: The text that was searched and asked with, where it is not the query's own; "" where it is.
         rules: The rules chosen, best first.
         why_none: Why no rule was chosen; "" if one was, or none was looked for.
@@ -47,11 +45,8 @@ class RagRecord:
         shown_rules: Ids of the rules that it was shown.
         notes: What did not go as asked while searching, one clause each.
         steps: What a method of several steps did in between, see `RagTrace.steps`.
-        answer: The answer (fields of `Answer` without ids of query and usage); None without a reasoner.
-        usage: Stage -> what its calls take, whether or not they were shared.
     """
 
-    query_id: str
     asked: str = ""
     rules: tuple[Chosen, ...] = ()
     why_none: str = ""
@@ -60,25 +55,6 @@ class RagRecord:
     shown_rules: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     steps: tuple[Mapping[str, Any], ...] = ()
-    answer: Mapping[str, Any] | None = None
-    usage: Mapping[str, StageUsage] = field(default_factory=lambda: NO_USAGE)
-
-    @property
-    def failures(self) -> tuple[tuple[str, str], ...]:
-        """(stage, reason) of each stage that gave nothing for this query."""
-        if self.answer is not None and self.answer.get("failure"):
-            return (("answer", str(self.answer["failure"])),)
-        return ()
-
-    @property
-    def n_failed_calls(self) -> int:
-        """Calls that failed, as opposed to replies that were of no use; such a query is worth another try."""
-        return sum(used.n_failed for used in self.usage.values())
-
-    @property
-    def answer_text(self) -> str:
-        """The answer; "" if there is none."""
-        return str(self.answer["text"]) if self.answer is not None else ""
 
     @property
     def found(self) -> Found:
@@ -105,11 +81,7 @@ class RagRecord:
                 data[name] = list(getattr(self, name))
         if self.steps:
             data["steps"] = [dict(step) for step in self.steps]
-        if self.answer is not None:
-            data["answer"] = dict(self.answer)
-        if self.usage:
-            data["usage"] = {stage: list(used) for stage, used in self.usage.items()}
-        return data
+        return {**data, **self.answer_to_dict()}
 
     @classmethod
     def from_dict(cls, data: object) -> RagRecord:
@@ -118,10 +90,10 @@ class RagRecord:
         Raises:
             FileFormatError: If the value is not a record.
         """
-        try:
+        with reading_records():
             assert isinstance(data, Mapping)
             return cls(
-                query_id=data["query_id"],
+                **cls.answer_from_dict(data),
                 asked=data.get("asked", ""),
                 rules=tuple(Chosen(str(i), float(score), fits) for i, score, fits in data.get("rules", ())),
                 why_none=data.get("why_none", ""),
@@ -133,8 +105,4 @@ class RagRecord:
                 shown_rules=tuple(data.get("shown_rules", ())),
                 notes=tuple(data.get("notes", ())),
                 steps=tuple(dict(step) for step in data.get("steps", ())),
-                answer=data.get("answer"),
-                usage={stage: StageUsage(*used) for stage, used in data.get("usage", {}).items()},
             )
-        except (KeyError, TypeError, ValueError, AssertionError) as exc:
-            raise FileFormatError(f"Not a record of a run: {exc!r}. Run the cell anew.") from exc
