@@ -13,7 +13,7 @@ from rulewise.retrieval.base import Where
 from rulewise.retrieval.guided.base import GuidedHits, GuidedSearcher, RuleChoice, RuleChooser
 from rulewise.types import Answer, Case, Query, Usage
 
-__all__ = ["OnRagStage", "RagStage", "RuleRag"]
+__all__ = ["NOT_ASKED", "OnRagStage", "RagStage", "RuleRag", "notes_of"]
 
 RagStage: TypeAlias = Literal["choose", "search", "answer"]
 """The stages, in order; each handles all queries before the next begins."""
@@ -21,7 +21,13 @@ RagStage: TypeAlias = Literal["choose", "search", "answer"]
 OnRagStage: TypeAlias = Callable[[RagStage, int], None]
 """Called with (stage, number of queries) when a stage begins."""
 
-_NOT_ASKED = RuleChoice(why_none="rules are not asked for")
+NOT_ASKED = RuleChoice(why_none="rules are not asked for")
+"""The choice for queries of a pipeline without a chooser."""
+
+
+def notes_of(found: GuidedHits, *, is_guided: bool) -> tuple[str, ...]:
+    """The notes of a search, without the one that says of a pipeline without a chooser that no rule was chosen."""
+    return tuple(note for note in found.notes if is_guided or NOT_ASKED.why_none not in note)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +91,7 @@ class RuleRag:
         if not queries:
             return []
         tell = on_stage or (lambda stage, n: None)  # noqa: ARG005
-        choices = [_NOT_ASKED] * len(queries)
+        choices = [NOT_ASKED] * len(queries)
         if self.chooser is not None:
             tell("choose", len(queries))
             choices = self.chooser.choose(queries)
@@ -124,8 +130,7 @@ class RuleRag:
             choice=choice if is_guided else None,
             searches=found.searches,
             hits=found.hits,
-            # to search with the query alone is a note where rules were to guide, and what standard RAG is
-            notes=tuple(note for note in found.notes if is_guided or _NOT_ASKED.why_none not in note),
+            notes=notes_of(found, is_guided=is_guided),
             shown_rules=tuple(rule.id for rule in case.rules) if answer is not None else (),
             shown_documents=tuple(document.id for document in case.documents) if answer is not None else (),
             answer=answer,

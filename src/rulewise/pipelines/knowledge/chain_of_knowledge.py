@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rulewise.llm.base import LLM, Sampling
 from rulewise.pipelines.knowledge.asking import correcting_prompt, next_prompt, searching_prompt
-from rulewise.pipelines.knowledge.consensus import DRAWING, check_draws, check_sizes
-from rulewise.pipelines.knowledge.work import GREEDY, OnStage, Work, answer_by_steps, ask, begin, said, trace_of
+from rulewise.pipelines.knowledge.mending import Mending
+from rulewise.pipelines.knowledge.work import OnStage, Work, ask, said
 from rulewise.pipelines.rag_trace import RagTrace
-from rulewise.reasoning.worked import WorkedCase, choose_cases
+from rulewise.pipelines.rulerag import NOT_ASKED, notes_of
 from rulewise.retrieval.base import Where
 from rulewise.retrieval.guided.base import GuidedHits, GuidedSearcher, RuleChoice, RuleChooser
 from rulewise.types import Query
@@ -18,11 +17,8 @@ from rulewise.types import Query
 __all__ = ["ChainOfKnowledge"]
 
 
-_NOT_ASKED = RuleChoice(why_none="rules are not asked for")
-
-
 @dataclass(frozen=True, kw_only=True)
-class ChainOfKnowledge:
+class ChainOfKnowledge(Mending):
     """Draws rationales; where their answers do not agree, corrects them step by step and answers anew.
 
     1. Reasoning preparation: `n` rationales are drawn after the worked cases. If at least `agree` of the answers are
@@ -45,36 +41,12 @@ class ChainOfKnowledge:
     ours.
 
     Attributes:
-        llm: The model.
         retriever: Finds documents by a search text and the query's rules, or by the text alone if there are none.
-        chooser: Chooses the rules of each query, once; None for no rules.
-        shots: The worked cases of all prompts; None takes the three that are bundled, an empty sequence is 0-shot.
-        n: Rationales drawn for a query, at least 1; the paper's 5.
-        agree: How many answers must be the same to stand, 1 to `n` + 1; None is the paper's half of `n`, rounded up,
-            and `n` + 1 corrects every rationale.
-        k: Documents a search, at least 1. Choice: 3, as in Verify-and-Edit; the paper takes what a source gives.
-        max_steps: Steps of a rationale that are read, at least 1.
-        drawing: How rationales are drawn; without a seed and above temperature 0 unless `n` is 1.
-        sampling: How all other replies are drawn; greedy.
-
-    Raises:
-        InputError: If a number is out of range, or the draws could not differ.
+        chooser: Chooses the rules of each query, once; None for no rules. All others are those of `Mending`.
     """
 
-    llm: LLM
     retriever: GuidedSearcher
     chooser: RuleChooser | None = None
-    shots: Sequence[WorkedCase] | None = None
-    n: int = 5
-    agree: int | None = None
-    k: int = 3
-    max_steps: int = 5
-    drawing: Sampling = DRAWING
-    sampling: Sampling = GREEDY
-
-    def __post_init__(self) -> None:
-        check_draws(self.n, self.agree, self.drawing)
-        check_sizes(self.k, self.max_steps)
 
     def run(
         self, queries: Sequence[Query], *, where: Where | None = None, on_stage: OnStage | None = None
@@ -94,46 +66,30 @@ class ChainOfKnowledge:
         queries = list(queries)
         if not queries:
             return []
-        shots = choose_cases(self.shots)
         choices: list[RuleChoice] | None = None
         if self.chooser is not None:
             tell("choose", len(queries))
             choices = self.chooser.choose(queries)
-        tell("reason", len(queries))
-        works = begin(
-            self.llm,
-            queries,
-            choices,
-            shots=shots,
-            n=self.n,
-            n_needed=check_draws(self.n, self.agree, self.drawing),
-            drawing=self.drawing,
-            max_steps=self.max_steps,
-        )
+        works = self.draw(queries, choices, tell)
         open_ = [work for work in works if work.answer is None]
         for place in range(max((len(work.steps) for work in open_), default=0)):
-            self._correct([work for work in open_ if len(work.steps) > place], place, shots, where, tell)
-        if open_:
-            tell("answer", len(open_))
-            answer_by_steps(self.llm, open_, shots, self.sampling)
-        return [trace_of(work) for work in works]
+            self._correct([work for work in open_ if len(work.steps) > place], place, where, tell)
+        return self.answer(works, tell)
 
-    def _correct(
-        self, works: Sequence[Work], place: int, shots: Sequence[WorkedCase], where: Where | None, tell: OnStage
-    ) -> None:
+    def _correct(self, works: Sequence[Work], place: int, where: Where | None, tell: OnStage) -> None:
         """Correct the step at one place of every rationale, after writing it anew if others come before it."""
         notes: list[list[str]] = [[] for _ in works]
         drawn = [work.steps[place] for work in works]
         if place:
             tell("next", len(works))
-            prompts = [next_prompt(work.query, work.steps[:place], shots, rules=work.rules) for work in works]
+            prompts = [next_prompt(work.query, work.steps[:place], self.cases, rules=work.rules) for work in works]
             for at, done in enumerate(ask(self.llm, "next", works, prompts, self.sampling)):
                 sentence, more = said(done, "next step", "step", "fact", "步骤")
                 works[at].steps[place] = sentence or works[at].steps[place]
                 notes[at] += [*more, *([] if sentence else ["the drawn step was taken"])]
 
         tell("query", len(works))
-        prompts = [searching_prompt(work.query, work.steps[place], shots) for work in works]
+        prompts = [searching_prompt(work.query, work.steps[place], self.cases) for work in works]
         texts: list[str] = []
         for at, done in enumerate(ask(self.llm, "query", works, prompts, self.sampling)):
             text, more = said(done, "search query", "search text", "query", "search", "检索")
@@ -153,7 +109,7 @@ class ChainOfKnowledge:
                 works[at].steps[:place],
                 works[at].steps[place],
                 [hit.item for hit in found[at].hits],
-                shots,
+                self.cases,
                 rules=works[at].rules,
             )
             for at in fed
@@ -175,11 +131,6 @@ class ChainOfKnowledge:
 
     def _search(self, works: Sequence[Work], texts: Sequence[str], where: Where | None) -> list[GuidedHits]:
         queries = [replace(work.query, text=text) for work, text in zip(works, texts, strict=True)]
-        choices = [work.choice or _NOT_ASKED for work in works]
+        choices = [work.choice or NOT_ASKED for work in works]
         found = self.retriever.search(queries, choices, k=self.k, where=where)
-        if self.chooser is not None:
-            return found
-        # to search with the text alone is a note where rules were to guide, and the rule here
-        return [
-            replace(hits, notes=tuple(note for note in hits.notes if _NOT_ASKED.why_none not in note)) for hits in found
-        ]
+        return [replace(hits, notes=notes_of(hits, is_guided=self.chooser is not None)) for hits in found]

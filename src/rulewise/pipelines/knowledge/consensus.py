@@ -11,7 +11,7 @@ from rulewise.metrics.answers import normalise_answer
 from rulewise.reasoning.asking import CUT_OFF
 from rulewise.reasoning.rationale import Rationale, read_rationale
 
-__all__ = ["DRAWING", "Draw", "Vote", "check_draws", "check_sizes", "draw_rationales", "vote"]
+__all__ = ["DRAWING", "Draw", "Vote", "check_draws", "draw_rationales", "vote"]
 
 DRAWING = Sampling(temperature=0.7, max_tokens=1024)
 """How rationales are drawn: at the temperature of both papers. Choice: more than their 144 and 256 tokens."""
@@ -69,18 +69,6 @@ def check_draws(n: int, agree: int | None, drawing: Sampling) -> int:
             f"{n} draws with the one seed {drawing.seed} may be the same draw. Leave the seed out, or n=1."
         )
     return (n + 1) // 2 if agree is None else agree
-
-
-def check_sizes(k: int, max_steps: int) -> None:
-    """Check the numbers of documents and steps.
-
-    Raises:
-        InputError: If one is less than 1.
-    """
-    if k < 1:
-        raise InputError(f"k must be at least 1, got {k}. It is the number of documents of one search.")
-    if max_steps < 1:
-        raise InputError(f"max_steps must be at least 1, got {max_steps}. It is how many sentences are read.")
 
 
 def draw_rationales(

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rulewise.llm.base import LLM, Sampling
 from rulewise.pipelines.knowledge.asking import answering_prompt, verifying_prompt
-from rulewise.pipelines.knowledge.consensus import DRAWING, check_draws, check_sizes
-from rulewise.pipelines.knowledge.work import GREEDY, OnStage, Work, answer_by_steps, ask, begin, said, trace_of
+from rulewise.pipelines.knowledge.mending import Mending
+from rulewise.pipelines.knowledge.work import OnStage, Work, ask, said
 from rulewise.pipelines.rag_trace import RagTrace
-from rulewise.reasoning.worked import WorkedCase, choose_cases
 from rulewise.retrieval.base import Retriever, Where
 from rulewise.retrieval.guided.base import NO_RULE, GuidedSearch
 from rulewise.types import Document, Query
@@ -19,7 +17,7 @@ __all__ = ["VerifyAndEdit"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyAndEdit:
+class VerifyAndEdit(Mending):
     """Draws rationales; where their answers do not agree, verifies each sentence in the corpus and answers anew.
 
     1. `n` rationales are drawn after the worked cases. If at least `agree` of the answers are the same, that answer
@@ -36,34 +34,10 @@ class VerifyAndEdit:
     corpus are what is found, as in RuleRAG's comparison (Chen et al., section 4.2). The prompts are ours.
 
     Attributes:
-        llm: The model.
-        retriever: Finds documents.
-        shots: The worked cases of all prompts; None takes the three that are bundled, an empty sequence is 0-shot.
-        n: Rationales drawn for a query, at least 1; the paper's 5.
-        agree: How many answers must be the same to stand, 1 to `n` + 1; None is the paper's half of `n`, rounded up,
-            and `n` + 1 verifies every rationale.
-        k: Documents a question, at least 1; the paper's 3.
-        max_steps: Sentences of a rationale that are read, at least 1.
-        drawing: How rationales are drawn; without a seed and above temperature 0 unless `n` is 1.
-        sampling: How all other replies are drawn; greedy.
-
-    Raises:
-        InputError: If a number is out of range, or the draws could not differ.
+        retriever: Finds documents. All others are those of `Mending`.
     """
 
-    llm: LLM
     retriever: Retriever[Document]
-    shots: Sequence[WorkedCase] | None = None
-    n: int = 5
-    agree: int | None = None
-    k: int = 3
-    max_steps: int = 5
-    drawing: Sampling = DRAWING
-    sampling: Sampling = GREEDY
-
-    def __post_init__(self) -> None:
-        check_draws(self.n, self.agree, self.drawing)
-        check_sizes(self.k, self.max_steps)
 
     def run(
         self, queries: Sequence[Query], *, where: Where | None = None, on_stage: OnStage | None = None
@@ -82,30 +56,16 @@ class VerifyAndEdit:
         queries = list(queries)
         if not queries:
             return []
-        shots = choose_cases(self.shots)
-        tell("reason", len(queries))
-        works = begin(
-            self.llm,
-            queries,
-            None,
-            shots=shots,
-            n=self.n,
-            n_needed=check_draws(self.n, self.agree, self.drawing),
-            drawing=self.drawing,
-            max_steps=self.max_steps,
-        )
-        open_ = [work for work in works if work.answer is None]
-        if open_:
-            self._mend(open_, shots, where, tell)
-            tell("answer", len(open_))
-            answer_by_steps(self.llm, open_, shots, self.sampling)
-        return [trace_of(work) for work in works]
+        works = self.draw(queries, None, tell)
+        if open_ := [work for work in works if work.answer is None]:
+            self._mend(open_, where, tell)
+        return self.answer(works, tell)
 
-    def _mend(self, works: Sequence[Work], shots: Sequence[WorkedCase], where: Where | None, tell: OnStage) -> None:
+    def _mend(self, works: Sequence[Work], where: Where | None, tell: OnStage) -> None:
         sentences = [(work, place) for work in works for place in range(len(work.steps))]
         holders = [work for work, _ in sentences]
         tell("verify", len(works))
-        prompts = [verifying_prompt(work.query, work.steps[place], shots) for work, place in sentences]
+        prompts = [verifying_prompt(work.query, work.steps[place], self.cases) for work, place in sentences]
         questions = [
             said(done, "verifying question", "question", "问题")
             for done in ask(self.llm, "verify", holders, prompts, self.sampling)
@@ -124,7 +84,7 @@ class VerifyAndEdit:
 
         tell("edit", len(works))
         edited = [at for at in asked if found[at]]
-        prompts = [answering_prompt(questions[at][0], [hit.item for hit in found[at]], shots) for at in edited]
+        prompts = [answering_prompt(questions[at][0], [hit.item for hit in found[at]], self.cases) for at in edited]
         replies = dict(
             zip(edited, ask(self.llm, "edit", [holders[at] for at in edited], prompts, self.sampling), strict=True)
         )

@@ -8,11 +8,10 @@ from typing import Any, TypeAlias
 
 from rulewise.llm.base import LLM, Completion, Sampling, usage_of, user_prompt
 from rulewise.pipelines.knowledge.asking import MAX_DOCUMENT, final_prompt
-from rulewise.pipelines.knowledge.consensus import Draw, Vote, draw_rationales, vote
+from rulewise.pipelines.knowledge.consensus import Draw, vote
 from rulewise.pipelines.rag_trace import RagTrace
 from rulewise.reasoning.asking import CUT_OFF
 from rulewise.reasoning.attribution import attribute
-from rulewise.reasoning.cot import steps_prompt
 from rulewise.reasoning.labels import label_of
 from rulewise.reasoning.rationale import own_part, read_line
 from rulewise.reasoning.reply import Reply, final_answer, read_reply
@@ -20,7 +19,7 @@ from rulewise.reasoning.worked import WorkedCase
 from rulewise.retrieval.guided.base import GuidedSearch, RuleChoice
 from rulewise.types import Answer, Document, Hit, Query, Rule, Usage
 
-__all__ = ["GREEDY", "OnStage", "Work", "answer_by_steps", "ask", "begin", "plural", "said", "trace_of"]
+__all__ = ["GREEDY", "OnStage", "Work", "answer_by_steps", "ask", "plural", "said", "settle", "trace_of"]
 
 GREEDY = Sampling(max_tokens=512)
 """How all replies but the rationales are drawn."""
@@ -36,8 +35,6 @@ class Work:
     Attributes:
         query: The query.
         choice: Its rules; None if the method knows none.
-        draws: Its rationales.
-        vote: What their answers agree on.
         steps: The rationale as it is by now.
         answer: The answer, as soon as there is one.
         completions: Stage -> the replies that it took.
@@ -49,8 +46,6 @@ class Work:
 
     query: Query
     choice: RuleChoice | None
-    draws: list[Draw]
-    vote: Vote
     steps: list[str] = field(default_factory=list)
     answer: Answer | None = None
     completions: dict[str, list[Completion]] = field(default_factory=dict)
@@ -124,45 +119,11 @@ def plural(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
-def begin(
-    llm: LLM,
-    queries: Sequence[Query],
-    choices: Sequence[RuleChoice] | None,
-    *,
-    shots: Sequence[WorkedCase],
-    n: int,
-    n_needed: int,
-    drawing: Sampling,
-    max_steps: int,
-) -> list[Work]:
-    """Draw the rationales of all queries and take the vote; those that are settled by it have their answer.
-
-    Settled are queries whose draws agree, whose draws all failed, and whose majority gives no step that could be
-    mended.
-    """
-    kept: Sequence[RuleChoice | None] = [None] * len(queries) if choices is None else choices
-    prompts = [
-        steps_prompt(
-            query,
-            shots,
-            rules=() if choice is None else [chosen.rule for chosen in choice.rules],
-            max_steps=max_steps,
-        )
-        for query, choice in zip(queries, kept, strict=True)
-    ]
-    drawn = draw_rationales(llm, prompts, n=n, sampling=drawing, max_steps=max_steps)
-    works = []
-    for query, choice, draws in zip(queries, kept, drawn, strict=True):
-        work = Work(query=query, choice=choice, draws=draws, vote=vote(draws, n_needed=n_needed))
-        work.keep("reason", [draw.completion for draw in draws])
-        _settle(work)
-        works.append(work)
-    return works
-
-
-def _settle(work: Work) -> None:
-    votes = work.vote
-    for number, draw in enumerate(work.draws, start=1):
+def settle(work: Work, draws: Sequence[Draw], *, n_needed: int) -> None:
+    """Take the vote among the draws of a query: the answer if it stands, else the steps that are to be mended."""
+    work.keep("reason", [draw.completion for draw in draws])
+    votes = vote(draws, n_needed=n_needed)
+    for number, draw in enumerate(draws, start=1):
         entry: dict[str, Any] = {"stage": "reason", "draw": number, "rationale": list(draw.rationale.steps)}
         entry |= {"answer": draw.rationale.answer}
         entry |= {key: value for key, value in (("failure", draw.failure), ("notes", [*draw.rationale.notes])) if value}
@@ -172,18 +133,18 @@ def _settle(work: Work) -> None:
             "stage": "vote",
             "answer": votes.answer,
             "agreeing": votes.n_agreeing,
-            "draws": len(work.draws),
+            "draws": len(draws),
             "needed": votes.n_needed,
             "consensus": votes.is_consensus,
         }
     )
-    failures = [draw.failure for draw in work.draws if draw.failure]
+    failures = [draw.failure for draw in draws if draw.failure]
     if votes.best is None:
-        work.answer = Answer(query_id=work.query.id, text="", raw=work.draws[0].completion.text, failure=failures[0])
+        work.answer = Answer(query_id=work.query.id, text="", raw=draws[0].completion.text, failure=failures[0])
         return
     if failures:
-        work.notes.append(f"{len(failures)} of {plural(len(work.draws), 'draw')} failed: {failures[0]}")
-    best = work.draws[votes.best]
+        work.notes.append(f"{len(failures)} of {plural(len(draws), 'draw')} failed: {failures[0]}")
+    best = draws[votes.best]
     work.steps = list(best.rationale.steps)
     if votes.is_consensus or not work.steps:
         if not votes.is_consensus:
