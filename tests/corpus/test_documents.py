@@ -122,13 +122,44 @@ def test_quotation_marks_that_stay_open_take_linear_time():
     assert len(found) == 20_000
 
 
-@pytest.mark.parametrize("kind", ["text", "markdown"])
-def test_an_empty_file_is_a_problem(tmp_path: Path, kind: str):
-    pytest.importorskip("markdown_it", reason="needs rulewise[documents]")
-    path = tmp_path / ("a.txt" if kind == "text" else "a.md")
-    path.write_text(" \n")
-    with pytest.raises(FileFormatError, match="holds no text"):
-        read_documents(path)
+BLANK = [(ending, data) for ending in (".txt", ".md", ".csv", ".jsonl", ".pdf", ".docx") for data in (b"", b" \n\t")]
+
+
+@pytest.mark.parametrize(("ending", "data"), [*BLANK, (".txt", b"\xff\xfe"), (".txt", "\ufeff \u3000".encode())])
+def test_a_blank_file_is_counted_and_named_and_no_problem(tmp_path: Path, ending: str, data: bytes):
+    (tmp_path / f"blank{ending}").write_bytes(data)
+    (tmp_path / "rows.csv").write_text("text\none\n")
+    report = read_documents(tmp_path)
+    assert (len(report.corpus), report.n_files, report.n_documents, report.n_problems) == (1, 2, 1, 0)
+    assert (report.n_blank, report.blank) == (1, (f"blank{ending}",))
+    assert f"in 2 files, 1 blank (blank{ending}), 0 blank pages" in report.summary()
+
+
+def test_a_folder_of_blank_files_gives_an_empty_corpus_and_names_the_first(tmp_path: Path):
+    for n in range(5):
+        (tmp_path / f"{n}.txt").touch()
+    report = read_documents(tmp_path)
+    assert len(report.corpus) == 0
+    assert "5 blank (0.txt, 1.txt, 2.txt, ...)" in report.summary()
+
+
+def test_a_file_that_is_not_blank_and_gives_no_text_is_a_problem(tmp_path: Path):
+    docx = pytest.importorskip("docx", reason="needs rulewise[documents]")
+    docx.Document().save(tmp_path / "a.docx")
+    with pytest.raises(FileFormatError, match=r"a.docx: holds no text"):
+        read_documents(tmp_path)
+
+
+def test_a_report_is_plain_values(tmp_path: Path):
+    (tmp_path / "a.jsonl").write_text('{"text": "one"}\nno\n')
+    (tmp_path / "b.txt").touch()
+    found = read_documents(tmp_path, strict=False).to_dict()
+    (problem,) = found.pop("problems")
+    assert problem.startswith("a.jsonl:2: not JSON")
+    assert found == {
+        "documents": 1, "files": 2, "texts": 1, "chunks": 0, "blank": ["b.txt"], "n_blank": 1, "n_blank_pages": 0,
+        "n_problems": 1, "skipped": [], "n_skipped": 0,
+    }  # fmt: skip
 
 
 def test_pages_of_a_pdf_are_named(tmp_path: Path):
@@ -139,7 +170,7 @@ def test_pages_of_a_pdf_are_named(tmp_path: Path):
         ("a.pdf#1", "Anna sings.", "1"),
         ("a.pdf#2", "Bob sleeps.", "3"),
     ]
-    assert report.n_blank == 1
+    assert (report.n_blank_pages, report.n_blank) == (1, 0)
 
 
 def test_pdfs_that_cannot_be_read_are_named(tmp_path: Path):

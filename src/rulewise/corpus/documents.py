@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rulewise.corpus.chunking import Chunker, Section, check_sizes, estimated_tokens, markdown_sections
 from rulewise.corpus.corpus import Corpus
@@ -32,7 +33,7 @@ KINDS: dict[str, str] = {
 }
 """Ending of a file -> how it is read."""
 
-_SHOWN, _KEPT = 5, 1000
+_SHOWN, _NAMED, _KEPT = 5, 3, 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,10 @@ class DocumentReport:
         n_files: Files that were read, or should have been.
         n_documents: Rows and whole files that gave at least one document.
         n_chunks: Documents of the corpus that are chunks.
-        n_blank: Pages of PDF files without text.
+        blank: Files of 0 bytes or nothing but white space, the first thousand. They hold no text, so nothing is lost,
+            and they are no problems; a PDF or DOCX file without text is one, as its text may be in pictures.
+        n_blank: How many files are blank.
+        n_blank_pages: Pages of PDF files without text.
         problems: "file:row: reason" or "file: reason" for what was left out, the first thousand.
         n_problems: How many were left out.
         skipped: "path: reason" for what folders hold besides (hidden, links, unknown kinds), the first thousand.
@@ -55,19 +59,40 @@ class DocumentReport:
     n_files: int
     n_documents: int
     n_chunks: int = 0
+    blank: tuple[str, ...] = ()
     n_blank: int = 0
+    n_blank_pages: int = 0
     problems: tuple[str, ...] = ()
     n_problems: int = 0
     skipped: tuple[str, ...] = ()
     n_skipped: int = 0
 
     def summary(self) -> str:
-        """One line with all counts."""
+        """One line with all counts, and the names of the first blank files."""
+        names = ", ".join(self.blank[:_NAMED])
+        more = ", ..." if self.n_blank > _NAMED else ""
+        blank = f"{self.n_blank:,} blank{f' ({names}{more})' if names else ''}"
         return (
             f"{len(self.corpus):,} documents ({self.n_chunks:,} chunks) of {self.n_documents:,} texts in "
-            f"{self.n_files:,} files, {self.n_blank:,} blank pages, {self.n_problems:,} problems, "
+            f"{self.n_files:,} files, {blank}, {self.n_blank_pages:,} blank pages, {self.n_problems:,} problems, "
             f"{self.n_skipped:,} files skipped"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was read and what was not, as plain values, without the documents."""
+        return {
+            "documents": len(self.corpus),
+            "files": self.n_files,
+            "texts": self.n_documents,
+            "chunks": self.n_chunks,
+            "blank": list(self.blank),
+            "n_blank": self.n_blank,
+            "n_blank_pages": self.n_blank_pages,
+            "problems": list(self.problems),
+            "n_problems": self.n_problems,
+            "skipped": list(self.skipped),
+            "n_skipped": self.n_skipped,
+        }
 
 
 def read_documents(
@@ -136,7 +161,9 @@ def read_documents(
         n_files=len(found.files),
         n_documents=reading.n_documents,
         n_chunks=reading.n_chunks,
+        blank=tuple(reading.blank),
         n_blank=reading.n_blank,
+        n_blank_pages=reading.n_blank_pages,
         problems=tuple(reading.problems),
         n_problems=reading.n_problems,
         skipped=tuple(found.skipped[:_KEPT]),
@@ -165,12 +192,18 @@ class _Reading:
         self._chunk, self._chunk_rows, self._columns, self._encoding = chunk, chunk_rows, columns, encoding
         self._seen: dict[str, str] = {}
         self.problems: list[str] = []
-        self.n_problems = self.n_documents = self.n_chunks = self.n_blank = 0
+        self.blank: list[str] = []
+        self.n_problems = self.n_documents = self.n_chunks = self.n_blank = self.n_blank_pages = 0
 
     def _fault(self, text: str) -> None:
         self.n_problems += 1
         if len(self.problems) < _KEPT:
             self.problems.append(text)
+
+    def _note_blank(self, label: str) -> None:
+        self.n_blank += 1
+        if len(self.blank) < _KEPT:
+            self.blank.append(label)
 
     def documents(self, path: Path, label: str) -> Iterator[Document]:
         """The documents of a file; problems are kept."""
@@ -179,11 +212,13 @@ class _Reading:
             if kind is None:
                 raise FileFormatError(f"{label}: of no known kind. Expected {', '.join(KINDS)}.")
             data = path.read_bytes()
-            if kind in ("jsonl", "csv", "tsv"):
-                text = decode(data, source=label, encoding=self._encoding).text
+            text = "" if kind in ("pdf", "docx") else decode(data, source=label, encoding=self._encoding).text
+            if not (text.strip() or (kind in ("pdf", "docx") and data.strip())):
+                self._note_blank(label)
+            elif kind in ("jsonl", "csv", "tsv"):
                 yield from self._rows(self._records(text, kind, label), label)
             else:
-                yield from self._file(data, kind, label)
+                yield from self._file(data, text, kind, label)
         except FileFormatError as exc:
             self._fault(str(exc))
         except OSError as exc:
@@ -208,14 +243,13 @@ class _Reading:
                 self.n_documents += 1
                 yield Document(id=document_id, text=record.text, metadata=metadata)
 
-    def _file(self, data: bytes, kind: str, label: str) -> Iterator[Document]:
+    def _file(self, data: bytes, text: str, kind: str, label: str) -> Iterator[Document]:
         if kind == "pdf":
             sections = read_pdf(data, source=label)
-            self.n_blank += sum(not section.text.strip() for section in sections)
+            self.n_blank_pages += sum(not section.text.strip() for section in sections)
         elif kind == "docx":
             sections = read_docx(data, source=label)
         else:
-            text = decode(data, source=label, encoding=self._encoding).text
             sections = markdown_sections(text) if kind == "markdown" else [Section((), text)]
         if not any(section.text.strip() or section.headings for section in sections):
             hint = " Pages of images need text recognition first." if kind == "pdf" else ""
