@@ -42,6 +42,7 @@ class Work:
         log: The entries of the trace.
         searches: What was searched with.
         found: What each of these searches of ours found.
+        used: Ids of the documents by which a step was mended.
     """
 
     query: Query
@@ -53,6 +54,7 @@ class Work:
     log: list[dict[str, Any]] = field(default_factory=list)
     searches: list[GuidedSearch] = field(default_factory=list)
     found: list[tuple[Hit[Document], ...]] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -105,7 +107,9 @@ class Work:
     ) -> None:
         """Put a sentence in the place of a step, unless it is blank, and enter into the log what happened."""
         before = self.steps[place]
-        self.steps[place] = sentence or before
+        if sentence:
+            self.steps[place] = sentence
+            self.used.update(hit.item.id for hit in found)
         entry: dict[str, Any] = {"stage": stage, "step": place + 1, **detail, "sentence": before}
         entry |= {"documents": [hit.item.id for hit in found], "corrected": self.steps[place]}
         if notes:
@@ -208,7 +212,7 @@ def _attributed(work: Work, reply: Reply, raw: str, notes: Sequence[str]) -> Ans
         query_id=work.query.id,
         text=reply.answer,
         rule_ids=found.rule_ids,
-        document_ids=tuple(hit.item.id for hit in work.documents()),
+        document_ids=tuple(hit.item.id for hit in work.documents() if hit.item.id in work.used),
         raw=raw,
         no_rule=found.no_rule and bool(work.rules),
         notes=tuple(dict.fromkeys((*notes, *found.notes))),
