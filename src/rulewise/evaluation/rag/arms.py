@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from rulewise.errors import InputError
 from rulewise.evaluation.experiment import ModelSpec
 from rulewise.evaluation.materials import Materials
-from rulewise.evaluation.rag.cell import RagCell
+from rulewise.evaluation.rag.cell import DEFAULT_FORM, RagCell
 from rulewise.evaluation.rag.materials import RagMaterials
 from rulewise.evaluation.rag.reasoners import build_reasoner, build_steps
 from rulewise.evaluation.rag.record import Chosen, DocumentHit, RagRecord
@@ -20,7 +20,7 @@ from rulewise.metrics.documents import holding
 from rulewise.pipelines.rag_trace import RagTrace
 from rulewise.pipelines.rulerag import RuleRag
 from rulewise.retrieval.base import Retriever, Where
-from rulewise.retrieval.guided.base import NO_RULE, GuidedHits, GuidedSearch, GuidedSearcher, RuleChoice
+from rulewise.retrieval.guided.base import GuidedHits, GuidedSearcher, RuleChoice
 from rulewise.retrieval.guided.search import GuidedRetriever
 from rulewise.types import Document, Example, Query
 
@@ -31,6 +31,7 @@ RagArm: TypeAlias = Callable[[Sequence[Example]], list[RagRecord]]
 rules an oracle document bears out."""
 
 _DIGITS = 6
+_NO_CHOICE = RuleChoice(why_none="rules are not asked for")
 
 
 def build_rag_arm(
@@ -96,16 +97,15 @@ def build_rag_arm(
 
 
 def _searcher(cell: RagCell, retriever: Retriever[Document]) -> GuidedSearcher:
-    if not cell.is_guided:
-        return _Unguided(retriever)
-    assert cell.form != "query"
-    return GuidedRetriever(
+    searcher = GuidedRetriever(
         retriever,
-        form=cell.form,
-        merge=cell.merge or "turns",  # type: ignore[arg-type]
+        form=DEFAULT_FORM if cell.form == "query" else cell.form,
+        merge=(cell.merge or "turns") if cell.is_guided else "score",  # type: ignore[arg-type]
         k_per_rule=cell.k_per_rule or None,
         with_query=bool(cell.with_query),
+        repeats=cell.repeats or "keep",  # type: ignore[arg-type]
     )
+    return searcher if cell.is_guided else _Unguided(searcher)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class _Chosen:
 class _Unguided:
     """Searches with the queries alone, whatever rules were chosen."""
 
-    retriever: Retriever[Document]
+    searcher: GuidedSearcher
 
     def search(
         self,
@@ -133,16 +133,8 @@ class _Unguided:
         k: int,
         where: Where | None = None,
     ) -> list[GuidedHits]:
-        found = self.retriever.search([query.text for query in queries], k=k, where=where)
-        return [
-            GuidedHits(
-                hits=tuple(hits),
-                searches=(
-                    GuidedSearch(via=NO_RULE, form="query", text=query.text, found=tuple(hit.item.id for hit in hits)),
-                ),
-            )
-            for query, hits in zip(queries, found, strict=True)
-        ]
+        found = self.searcher.search(queries, [_NO_CHOICE] * len(queries), k=k, where=where)
+        return [replace(guided, notes=()) for guided in found]
 
 
 def _record(example: Example, trace: RagTrace, *, asked: Query, knows_oracles: bool) -> RagRecord:

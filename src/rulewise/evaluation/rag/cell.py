@@ -12,7 +12,7 @@ from rulewise.errors import InputError
 from rulewise.evaluation.benchmark import WHOLE
 from rulewise.evaluation.cell_settings import cell_id, check_settings, typed_settings
 from rulewise.retrieval.guided.base import GuidedForm
-from rulewise.retrieval.guided.search import MERGES
+from rulewise.retrieval.guided.search import MERGES, REPEATS
 from rulewise.types import Surface
 
 __all__ = ["DEFAULT_FORM", "RAG", "RAG_METHODS", "RagCell", "RagForm", "RagReasoner"]
@@ -53,6 +53,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "form": ("query", *get_args(GuidedForm)),
     "chooser": ("", *_CHOOSERS),
     "merge": ("", *MERGES),
+    "repeats": ("", *REPEATS),
     "reasoner": get_args(RagReasoner),
     "style": ("", "cited", "paper"),
     "rewrite": ("", "body"),
@@ -76,7 +77,9 @@ class RagCell:
         n_rules: Rules chosen, at most.
         theta: Least similarity of a chosen rule.
         merge: How the documents of several rules are ranked together, see `rulewise.retrieval.guided.search.Merge`.
-        k_per_rule: Documents that each rule's search gives to the union; 0 for `k`.
+        repeats: What becomes of documents that state one fact at several times, with rules or without, see
+            `rulewise.retrieval.guided.search.Repeats`; "last" needs a `k_per_rule` well above `k`. VE keeps them.
+        k_per_rule: Documents that each search gives to the union; 0 for `k`.
         with_query: 1 if the query alone is searched with beside its rules, else 0.
         k: Documents kept; under "ve" and "cok" documents that each of their searches gives, the papers' 3.
         reasoner: How queries are answered.
@@ -101,6 +104,7 @@ class RagCell:
     n_rules: int = 3
     theta: float = 0.0
     merge: str = "turns"
+    repeats: str = "keep"
     k_per_rule: int = 0
     with_query: int = 0
     k: int = 10
@@ -169,6 +173,10 @@ class RagCell:
         cell = self
         if not cell.reads:
             cell = replace(cell, retriever=NONE, form="query", k=1, shown=0, rewrite="")
+        if not cell.reads or cell.reasoner == "ve":
+            cell = replace(cell, repeats="")
+        elif not cell.repeats:
+            cell = replace(cell, repeats="keep")
         if not cell.uses_rules:
             cell = replace(cell, chooser="", n_rules=1)
         if cell.chooser != "similarity":
@@ -178,7 +186,9 @@ class RagCell:
         if not cell.chooser:
             cell = replace(cell, chooser_encoder="")
         if not cell.is_guided:
-            cell = replace(cell, merge="", k_per_rule=0, with_query=0)
+            cell = replace(cell, merge="", with_query=0)
+            if cell.repeats != "last":
+                cell = replace(cell, k_per_rule=0)
         elif cell.n_rules == 1 and not cell.with_query:
             cell = replace(cell, merge="")
         if cell.k_per_rule == cell.k:
@@ -231,6 +241,7 @@ class RagCell:
             words += [cell.analyzer] if cell.analyzer not in ("", "rule") else []
             words += [cell.encoder] if cell.encoder not in ("", "local") else []
             words.append(cell.form)
+            words += ["repeats-last"] if cell.repeats == "last" else []
         if cell.chooser:
             words.append(cell.chooser)
         if cell.rewrite:

@@ -30,7 +30,8 @@ def baseline_of(cell: AnyCell, cells: Iterable[AnyCell]) -> AnyCell | None:
     of shown rules is taken, else the first. A cell that is vanilla itself, or does not search, has none.
 
     A cell with documents that uses rules is tested against the one that does the same without them: rule-guided search
-    against the query alone, RuleRAG against standard RAG, RuleRAG-CoK against CoK.
+    against the query alone, RuleRAG against standard RAG, RuleRAG-CoK against CoK; if possible, one that treats
+    repeated facts alike, so that the difference is that of the rules.
     """
     if isinstance(cell, RagCell):
         return _rag_baseline(cell, cells)
@@ -61,5 +62,7 @@ def _rag_baseline(cell: RagCell, cells: Iterable[AnyCell]) -> RagCell | None:
         and all(getattr(other, name) == getattr(cell, name) for name in _RAG_SAME)
     ]
     return min(
-        fitting, key=lambda other: [getattr(other, name) != getattr(cell, name) for name in _CLOSE], default=None
+        fitting,
+        key=lambda other: [getattr(other, name) != getattr(cell, name) for name in ("repeats", *_CLOSE)],
+        default=None,
     )
