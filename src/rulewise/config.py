@@ -1,55 +1,26 @@
 """From TOML to built objects: the only place that turns names into language models, rerankers, reasoners and pipelines.
 
-    [llm]
-    model = "ollama:qwen2.5:7b"         # PROVIDER:MODEL
-    base_url = "http://localhost:11434/v1"
-    concurrency = 8
-    cache = "replies.sqlite"            # "auto", the default, is in the cache folder; "" for none
-    record = ""                         # a recording that replies are added to
-    replay = ""                         # a recording that answers instead of a model
-    batch = ""                          # a folder of a run through a batch service
-
-    [retrieval]
-    retriever = "auto"                  # auto, bm25, dense, hybrid
-    analyzer = "rule"
-    encoder = "local"                   # local, st:MODEL, openai:MODEL
-    form = "fused"                      # input, si, si+input, fused
-    depth = 20                          # hits given to the reranker
-    k = 10                              # hits kept
-
-    [induction]
-    use = true
-    demonstrations = "demos.jsonl"      # relative to this file; "" for the bundled ones
-    n = 5
-    surface = "natural"
-
-    [rerank]
-    kind = "listwise"                   # listwise, pointwise, none
-    window = 20
-    step = 10
-    retry_unreadable = false
-    constrain = "none"                  # none, auto, grammar, json_schema
-    max_prompt_tokens = 0               # 0 for no bound
-
-    [reasoning]
-    kind = "rules"                      # rules, induced, direct, cot, none
-    shown = 1                           # rules put in the prompt
-
-Every section and key may be left out. Keys that are not listed are refused.
+`rulewise.config_sections` describes the file and holds its records; `rulewise.config_rag` builds what [rag] describes.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
+from rulewise.config_sections import (
+    Config,
+    InductionConfig,
+    LLMConfig,
+    RagConfig,
+    ReasoningConfig,
+    RerankConfig,
+    RetrievalConfig,
+    config_of,
+)
 from rulewise.errors import FileFormatError, InputError
-from rulewise.registry import unknown_name
 from rulewise.settings import Settings
-from rulewise.types import SearchForm, Surface
 
 if TYPE_CHECKING:
     from rulewise.induction.base import Inducer
@@ -59,109 +30,24 @@ if TYPE_CHECKING:
     from rulewise.pipelines.siar import Siar
     from rulewise.reasoning.base import Reasoner
     from rulewise.rerank.base import Reranker
-    from rulewise.retrieval.base import Retriever
+    from rulewise.retrieval.base import Encoder, Retriever
     from rulewise.types import Rule
 
 __all__ = [
     "Config",
     "InductionConfig",
     "LLMConfig",
+    "RagConfig",
     "ReasoningConfig",
     "RerankConfig",
     "RetrievalConfig",
     "build_pipeline",
     "load_config",
+    "open_encoder",
     "open_llm",
     "parse_toml",
     "read_demos",
 ]
-
-RerankKind = Literal["listwise", "pointwise", "none"]
-ReasoningKind = Literal["rules", "induced", "direct", "cot", "none"]
-S = TypeVar("S")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LLMConfig:
-    """Which language model is asked, and how; paths are absolute or relative to the working folder."""
-
-    model: str = ""
-    base_url: str = ""
-    concurrency: int = 8
-    cache: str = "auto"
-    record: str = ""
-    replay: str = ""
-    batch: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrievalConfig:
-    """How rules are searched."""
-
-    retriever: str = "auto"
-    analyzer: str = ""
-    encoder: str = ""
-    form: SearchForm = "fused"
-    depth: int = 20
-    k: int = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InductionConfig:
-    """Whether and how rules are induced."""
-
-    use: bool = True
-    demonstrations: str = ""
-    n: int = 5
-    surface: Surface = "natural"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RerankConfig:
-    """Whether and how hits are reranked."""
-
-    kind: RerankKind = "listwise"
-    window: int = 20
-    step: int = 10
-    retry_unreadable: bool = False
-    constrain: Literal["none", "auto", "grammar", "json_schema"] = "none"
-    max_prompt_tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReasoningConfig:
-    """Whether and how cases are answered."""
-
-    kind: ReasoningKind = "rules"
-    shown: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """All of a configuration; see the module's docstring for the file that describes it."""
-
-    llm: LLMConfig = field(default_factory=LLMConfig)
-    retrieval: RetrievalConfig = field(default_factory=RetrievalConfig)
-    induction: InductionConfig = field(default_factory=InductionConfig)
-    rerank: RerankConfig = field(default_factory=RerankConfig)
-    reasoning: ReasoningConfig = field(default_factory=ReasoningConfig)
-
-
-_SECTIONS: dict[str, type] = {
-    "llm": LLMConfig,
-    "retrieval": RetrievalConfig,
-    "induction": InductionConfig,
-    "rerank": RerankConfig,
-    "reasoning": ReasoningConfig,
-}
-_CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
-    ("retrieval", "form"): get_args(SearchForm),
-    ("induction", "surface"): get_args(Surface),
-    ("rerank", "kind"): get_args(RerankKind),
-    ("rerank", "constrain"): ("none", "auto", "grammar", "json_schema"),
-    ("reasoning", "kind"): get_args(ReasoningKind),
-}
-_PATHS = {("llm", "cache"), ("llm", "record"), ("llm", "replay"), ("llm", "batch"), ("induction", "demonstrations")}
 
 
 def load_config(path: Path) -> Config:
@@ -174,14 +60,7 @@ def load_config(path: Path) -> Config:
         data = parse_toml(path.read_text(encoding="utf-8-sig"))
     except (UnicodeDecodeError, ValueError) as exc:
         raise FileFormatError(f"{path}: not TOML ({exc}). See the reference of the configuration.") from exc
-    sections: dict[str, Any] = {}
-    for name, values in data.items():
-        if name not in _SECTIONS:
-            raise FileFormatError(f"{path}: {unknown_name('section', name, _SECTIONS)}")
-        if not isinstance(values, Mapping):
-            raise FileFormatError(f"{path}: {name!r} must be a section, [{name}], got {values!r}.")
-        sections[name] = _section(path, name, values)
-    return Config(**sections)
+    return config_of(data, path=path)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -195,30 +74,6 @@ def parse_toml(text: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     return cast("dict[str, Any]", tomllib.loads(text))
-
-
-def _section(path: Path, name: str, values: Mapping[str, Any]) -> Any:
-    kind = _SECTIONS[name]
-    defaults = kind()
-    known = {f.name for f in fields(kind)}
-    given: dict[str, Any] = {}
-    for key, value in values.items():
-        where = f"{path}: [{name}] {key}"
-        if key not in known:
-            raise FileFormatError(f"{path}: [{name}]: {unknown_name('key', key, known)}")
-        wanted = type(getattr(defaults, key))
-        if type(value) is not wanted:
-            raise FileFormatError(f"{where}: expected {_NAMES[wanted]}, got {value!r}.")
-        choices = _CHOICES.get((name, key))
-        if choices and value not in choices:
-            raise FileFormatError(f"{where}: {unknown_name('value', value, choices)}")
-        if (name, key) in _PATHS and value and (key, value) != ("cache", "auto"):
-            value = str(path.parent / Path(value).expanduser())
-        given[key] = value
-    return replace(defaults, **given)
-
-
-_NAMES = {str: "a string", int: "a whole number", bool: "true or false"}
 
 
 def open_llm(config: LLMConfig, settings: Settings) -> MeteredLLM:
@@ -258,6 +113,24 @@ def open_llm(config: LLMConfig, settings: Settings) -> MeteredLLM:
         settings=settings,
     )
     return MeteredLLM(llm, load_prices(settings.prices))
+
+
+def open_encoder(spec: str, settings: Settings) -> Encoder:
+    """The encoder that a specification names, behind the cache of the settings.
+
+    Raises:
+        InputError: If `local` cannot run here, or no model is named.
+        UnknownNameError: If there is no such encoder.
+        MissingExtraError: If its library is not installed.
+    """
+    from rulewise.retrieval.encoders import EncoderOptions, build_encoder, is_local_available
+
+    if spec == "local":
+        available, reason = is_local_available()
+        if not available:
+            raise InputError(f"{reason} Or search with bm25 and without an encoder.")
+    options = EncoderOptions(base_url=settings.base_url, api_key=settings.api_key, cache=settings.cache)
+    return build_encoder(spec, options=options)
 
 
 def read_demos(config: InductionConfig) -> list[Demonstration]:
