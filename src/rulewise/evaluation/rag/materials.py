@@ -75,7 +75,11 @@ class RagMaterials:
 
         A cell that asks rewritten queries is run on those that can be rewritten.
         """
-        found = self._rewrite(cell)[0] if cell.rewrite else self.benchmark(cell).examples
+        found = self.benchmark(cell).examples
+        if cell.rewrite:
+            found, left_out = self._rewrite(cell)
+            if not found:
+                raise NotAtHandError(f"no query of {cell.set} can be rewritten: {'; '.join(left_out)}")
         found = tuple(example for example in found if example.answers)
         if not found:
             raise NotAtHandError(f"no query of {cell.set} has an answer to score with")
