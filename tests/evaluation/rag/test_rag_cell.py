@@ -89,6 +89,8 @@ def test_a_grid_compares_both_ways_to_treat_repetitions_each_with_its_own_baseli
         ({"set": "", "k": 3}, InputError, "needs the name of its set"),
         ({"set": "s", "retriever": "none"}, InputError, "without a retriever"),
         ({"set": "s", "form": "both", "chooser": ""}, InputError, "needs a chooser"),
+        ({"set": "s", "chooser": "similarity", "theta": 1.5}, InputError, "theta must be a cosine"),
+        ({"set": "s", "chooser_encoder": "bm25"}, InputError, "set chooser to similarity"),
     ],
 )
 def test_wrong_settings_are_refused_with_what_is_wrong(data, error, words):

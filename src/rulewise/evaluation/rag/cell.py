@@ -15,7 +15,7 @@ from rulewise.retrieval.guided.base import GuidedForm
 from rulewise.retrieval.guided.search import MERGES, REPEATS
 from rulewise.types import Surface
 
-__all__ = ["DEFAULT_FORM", "RAG", "RAG_METHODS", "RagCell", "RagForm", "RagReasoner"]
+__all__ = ["BY_TERMS", "DEFAULT_FORM", "RAG", "RAG_METHODS", "RagCell", "RagForm", "RagReasoner"]
 
 RAG = "rag"
 """What marks the settings of such a cell among others, under the key "task"."""
@@ -29,6 +29,9 @@ documents and rules; by verify-and-edit; by chain-of-knowledge (under a guided f
 
 DEFAULT_FORM: GuidedForm = "concat"
 """The guided form where none is named: the paper's."""
+
+BY_TERMS = "bm25"
+"""What compares rules and queries by their terms, in the place of an encoder."""
 
 NONE = "none"
 _GUIDED = ""
@@ -72,10 +75,10 @@ class RagCell:
         encoder: What texts become vectors with, as `rulewise.retrieval.encoders.build_encoder` takes it; "" for none.
         form: What documents are searched with.
         chooser: How rules are chosen: "head", by the relation that is asked, or "similarity"; "" if none are.
-        chooser_encoder: What rules and queries are compared with under "similarity"; under "head" what tells the
-            relation where no template or alias does, "" for nothing.
+        chooser_encoder: What rules and queries are compared with under "similarity", an encoder or "bm25"; under "head"
+            the encoder that tells the relation where no template or alias does, "" for none.
         n_rules: Rules chosen, at most.
-        theta: Least similarity of a chosen rule.
+        theta: Least similarity of a chosen rule: a cosine, or a score of BM25.
         merge: How the documents of several rules are ranked together, see `rulewise.retrieval.guided.search.Merge`.
         repeats: What becomes of documents that state one fact at several times, with rules or without, see
             `rulewise.retrieval.guided.search.Repeats`; "last" needs a `k_per_rule` well above `k`. VE keeps them.
@@ -131,6 +134,10 @@ class RagCell:
             raise InputError(f"with_query must be 0 or 1, got {self.with_query}.")
         if not math.isfinite(self.theta):
             raise InputError(f"theta must be a number, got {self.theta}.")
+        if self.chooser == "head" and self.chooser_encoder == BY_TERMS:
+            raise InputError("chooser_encoder bm25 compares rules with the query: set chooser to similarity.")
+        if self.chooser == "similarity" and self.chooser_encoder != BY_TERMS and not -1 <= self.theta <= 1:
+            raise InputError(f"theta must be a cosine, from -1 to 1, got {self.theta}.")
         if self.shown > self.k:
             raise InputError(f"shown must be at most k, got shown {self.shown} and k {self.k}.")
         if self.retriever == NONE and self.reads:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rulewise.corpus.corpus import Corpus
 from rulewise.errors import NotAtHandError
 from rulewise.evaluation.benchmark import Benchmark
-from rulewise.evaluation.rag.cell import RagCell
+from rulewise.evaluation.rag.cell import BY_TERMS, RagCell
 from rulewise.evaluation.ruleqa.rewrite import rewritten
 from rulewise.files import sha256_texts
 from rulewise.retrieval.base import Retriever
@@ -107,11 +107,13 @@ class RagMaterials:
             MissingExtraError: If its encoder is not installed.
         """
         rules = self.rules(cell)
+        told = Recogniser(relations_of(rules))
+        if cell.chooser_encoder == BY_TERMS:
+            return BySimilarity(BM25(rules), theta=cell.theta, n=cell.n_rules, recogniser=told, measure="BM25 score")
         encoder = self._materials.encoder(cell.chooser_encoder) if cell.chooser_encoder else None
         if cell.chooser == "head":
             return ByHead(rules, Recogniser(relations_of(rules), encoder=encoder), n=cell.n_rules)
         assert encoder is not None  # a normalised cell names one
-        told = Recogniser(relations_of(rules))
         return BySimilarity.over(rules, encoder, theta=cell.theta, n=cell.n_rules, recogniser=told)
 
     def choices(self, cell: RagCell, query_ids: Sequence[str]) -> list[RuleChoice]:
