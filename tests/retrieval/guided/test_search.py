@@ -139,6 +139,9 @@ def test_repeated_statements_go_to_the_end():
     assert sorted(ids) == ["d1", "d2", "d3", "d4", "d5"]
     assert set(ids[:3]) == {"d1", "d3", "d5"}
     assert ids[3:] == ["d2", "d4"]
+    scores = [hit.score for hit in found.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[3] == pytest.approx(scores[2] - 1)
 
 
 def test_no_queries_give_no_hits():

@@ -145,7 +145,7 @@ class GuidedRetriever:
             scores = {id: 1.0 / (1 + (rank - 1) * len(searches) + order) for id, (rank, order, _, _) in best.items()}
         ranked = sorted(best, key=lambda id: (-scores[id], id))
         if self.repeats == "last":
-            ranked = _repeats_last(ranked, {id: item for id, (_, _, _, item) in best.items()})
+            ranked = _repeats_last(ranked, {id: item for id, (_, _, _, item) in best.items()}, scores)
         ranked = ranked[:k]
         return GuidedHits(
             hits=tuple(
@@ -160,8 +160,11 @@ class GuidedRetriever:
         )
 
 
-def _repeats_last(ranked: Sequence[str], documents: Mapping[str, Document]) -> list[str]:
-    """The ids with those that repeat a statement of an earlier one moved to the end, otherwise in their order."""
+def _repeats_last(ranked: Sequence[str], documents: Mapping[str, Document], scores: dict[str, float]) -> list[str]:
+    """The ids with those that repeat a statement of an earlier one moved to the end, otherwise in their order.
+
+    Their scores are lowered by one amount, so that the best of them is 1 below the last of the others.
+    """
     seen: set[tuple[str, ...]] = set()
     firsts: list[str] = []
     others: list[str] = []
@@ -171,6 +174,10 @@ def _repeats_last(ranked: Sequence[str], documents: Mapping[str, Document]) -> l
         (others if statement in seen else firsts).append(id)
         if all(statement):
             seen.add(statement)
+    if others:
+        lower = scores[others[0]] - scores[firsts[-1]] + 1.0
+        for id in others:
+            scores[id] -= lower
     return [*firsts, *others]
 
 
