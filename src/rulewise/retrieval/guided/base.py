@@ -83,7 +83,10 @@ class RuleChooser(Protocol):
     """Chooses the rules that guide the search for a query."""
 
     def choose(self, queries: Sequence[Query]) -> list[RuleChoice]:
-        """One choice a query, in order."""
+        """One choice a query, in order; what is chosen for a query depends on that query alone.
+
+        Of a choice the rules stand best first, each once, with scores that do not rise; without a rule it says why.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,4 +121,12 @@ class GuidedSearcher(Protocol):
     def search(
         self, queries: Sequence[Query], choices: Sequence[RuleChoice], *, k: int, where: Where | None = None
     ) -> list[GuidedHits]:
-        """At most `k` documents a query, best first, in the queries' order; one choice a query."""
+        """At most `k` documents a query, best first, in the queries' order; one choice a query.
+
+        Of a query each document stands once, with ranks from 1 and scores that do not rise. Each was found by one of
+        the `searches`: that of its `via`. With `where`, only documents for which it is true can be hits. A query
+        without a rule is searched alone, and its notes say so.
+
+        Raises:
+            InputError: If `k` is less than 1, or there are not as many choices as queries.
+        """
