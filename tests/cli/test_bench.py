@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from tests.evaluation.conftest import GRID, QUERIES, good_reply, toy_files  # no
 class ChatServer:
     """An OpenAI-compatible endpoint that replies as a good model would."""
 
-    def __init__(self) -> None:
+    def __init__(self, reply: Callable[[str], str] = good_reply) -> None:
         self.asked: list[str] = []
         self.stop_at = 0
         self.stopped = threading.Event()
@@ -43,7 +43,7 @@ class ChatServer:
                 if number == outer.stop_at:
                     outer.stopped.set()
                     time.sleep(5)  # the client is gone by then
-                message = {"role": "assistant", "content": good_reply(body["messages"][-1]["content"])}
+                message = {"role": "assistant", "content": reply(body["messages"][-1]["content"])}
                 choice = {"index": 0, "message": message, "finish_reason": "stop"}
                 usage = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
                 done = {"id": "1", "object": "chat.completion", "created": 1, "model": "small", "choices": [choice]}
