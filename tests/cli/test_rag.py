@@ -131,6 +131,7 @@ def test_a_built_index_gives_the_same_documents(docs: Path, rules: Path, tmp_pat
     built = invoke("build", docs, "--out", tmp_path / "index", "--json")
     assert built.exit_code == 0, built.output
     assert json.loads(built.stdout)["documents"] == 2
+    assert json.loads(built.stdout)["read"]["chunks"] == 2
     searches = [
         json.loads(invoke("search", QUESTION, "--documents", where, "--rules", rules, "--json").stdout)
         for where in (docs, tmp_path / "index")
@@ -240,58 +241,68 @@ def test_what_was_recorded_is_replayed_and_a_trace_is_saved(docs: Path, rules: P
     assert saved.answer.rule_ids == ("train",)
 
 
-def test_run_writes_traces_and_goes_on_where_it_was(docs: Path, rules: Path, tmp_path: Path, recorder: Recorder):
-    queries, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
-    queries.write_text("".join(json.dumps({"id": f"q{n}", "input": f"{QUESTION} {n}"}) + "\n" for n in range(3)))
-    common = ("run", "--queries", queries, "--out", out, "--documents", docs, "--rules", rules)
-    recorder.answer(GOOD, GOOD, GOOD)
-    first = invoke(*common)
-    assert first.exit_code == 0, first.output
-    assert "3 questions, 3 answered" in first.stdout
-    whole = out.read_bytes()
-    lines = whole.splitlines(keepends=True)
-    out.write_bytes(lines[0] + lines[1][:50])  # killed while the second line was written
-    recorder.answer(GOOD, GOOD)
-    second = invoke(*common)
-    assert "1 of 3 questions are there already" in second.output
-    assert "the last line was not finished" in second.output
-    assert [json.loads(line)["query"]["id"] for line in out.read_text().splitlines()] == ["q0", "q1", "q2"]
-    third = invoke(*common)
-    assert third.exit_code == 0
-    assert "3 of 3 questions are there already" in third.output
+def test_build_reports_what_was_read_and_left_out_as_one_object(docs: Path, tmp_path: Path):
+    (docs / "blank.txt").touch()
+    (docs / "rows.jsonl").write_text('{"text": "one"}\n{"id": "x"}\n')
+    strict = invoke("build", docs, "--out", tmp_path / "index")
+    assert "rows.jsonl:2: no text under" in str(strict.exception)
+    assert not (tmp_path / "index").exists()
+    built = invoke("build", docs, "--out", tmp_path / "index", "--lenient", "--json")
+    assert built.exit_code == 0, built.output
+    read = json.loads(built.stdout)["read"]
+    (problem,) = read.pop("problems")
+    assert problem.startswith("rows.jsonl:2: no text under")
+    assert read == {
+        "documents": 3, "files": 4, "texts": 3, "chunks": 2, "blank": ["blank.txt"], "n_blank": 1, "n_blank_pages": 0,
+        "n_problems": 1, "skipped": [], "n_skipped": 0,
+    }  # fmt: skip
+    assert "1 blank (blank.txt)" in built.stderr
 
 
-def test_run_does_not_go_on_with_other_settings(docs: Path, rules: Path, tmp_path: Path, recorder: Recorder):
-    queries, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
-    queries.write_text(json.dumps({"id": "q0", "input": QUESTION}) + "\n")
-    common = ("run", "--queries", queries, "--out", out, "--documents", docs, "--rules", rules)
-    recorder.answer(GOOD)
-    assert invoke(*common).exit_code == 0
-    before = out.read_bytes()
-    other = invoke(*common, "--method", "standard-rag")
-    assert "was made with method = 'rulerag', and now it is 'standard-rag'" in str(other.exception)
-    rules.write_text(rules.read_text().replace("four", "five"))
-    assert "rules_sha256" in str(invoke(*common).exception)
-    assert out.read_bytes() == before
-    lost = invoke(
-        "run", "--queries", queries, "--out", tmp_path / "no" / "o.jsonl", "--documents", docs, "--rules", rules
+def test_build_reports_what_was_read_of_a_graph(facts: Path, tmp_path: Path):
+    facts.write_text(facts.read_text() * 2 + "a\tb\n")
+    built = invoke("build", facts, "--graph", "--lenient", "--out", tmp_path / "index", "--json")
+    read = json.loads(built.stdout)["read"]
+    assert (read["documents"], read["facts"], read["lines"], read["duplicates"], read["n_problems"]) == (3, 3, 7, 3, 1)
+    assert read["problems"][0].endswith(
+        "facts.tsv:7: 2 columns. Expected subject, relation, object, and perhaps a time."
     )
-    assert "there is no folder" in str(lost.exception)
 
 
-def test_run_refuses_the_traces_of_other_questions(docs: Path, rules: Path, tmp_path: Path, recorder: Recorder):
-    queries, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
-    queries.write_text(json.dumps({"id": "q0", "input": QUESTION}) + "\n")
-    common = ("run", "--queries", queries, "--out", out, "--documents", docs, "--rules", rules)
-    recorder.answer(GOOD)
-    invoke(*common)
-    before = out.read_bytes()
-    queries.write_text(json.dumps({"id": "q0", "input": "Another?"}) + "\n")
-    assert "reads otherwise there" in str(invoke(*common).exception)
-    out.write_text("no trace\n")
-    assert "Give another --out" in str(invoke(*common).exception)
-    assert out.read_text() == "no trace\n"
-    assert before
+def test_documents_may_name_their_columns_otherwise(tmp_path: Path):
+    table = tmp_path / "notes.csv"
+    table.write_bytes("NR;BODY\nn7;A note is needed for the café.\n".encode("cp1252"))
+    unmapped = invoke("build", table, "--out", tmp_path / "index", "--encoding", "cp1252")
+    assert "no column is called 'text' or 'contents'" in str(unmapped.exception)
+    mapped = ("--map", "text=BODY", "--map", "id=NR", "--encoding", "cp1252")
+    assert invoke("build", table, "--out", tmp_path / "index", *mapped).exit_code == 0
+    as_read = ("--document-map", "text=BODY", "--document-map", "id=NR", "--document-encoding", "cp1252")
+    for arguments in ((tmp_path / "index",), (table, *as_read)):
+        found = json.loads(invoke("search", "which note?", "--json", "--documents", *arguments).stdout)
+        assert found["documents"] == [
+            {"id": "n7", "text": "A note is needed for the café.", "metadata": {"source": "notes.csv"}}
+        ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--map", "text"), "'text' is not FIELD=COLUMN. Example: --map text="),
+        (("--map", "text=a", "--map", "text=b"), "the field 'text' is mapped twice"),
+        (("--map", "txt=BODY"), "Did you mean 'text'"),
+        (("--map", "text=BODY", "--graph"), "no columns or encoding can be named"),
+    ],
+)
+def test_columns_that_cannot_be_are_refused(docs: Path, tmp_path: Path, arguments, message):
+    shown = invoke("build", docs, "--out", tmp_path / "index", *arguments)
+    assert message in shown.output + str(shown.exception)
+    assert not (tmp_path / "index").exists()
+
+
+def test_damaged_sources_of_an_index_are_named(docs: Path, tmp_path: Path):
+    invoke("build", docs, "--out", tmp_path / "index")
+    (tmp_path / "index" / "sources.json").write_text('{"given": 1}')
+    assert "sources.json: damaged" in str(invoke("search", QUESTION, "--documents", tmp_path / "index").exception)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +317,10 @@ def test_run_refuses_the_traces_of_other_questions(docs: Path, rules: Path, tmp_
         (("ask", QUESTION, "--documents", "DOCS"), "needs --rules"),
         (("ask", QUESTION, "--documents", "DOCS", "--rules", "RULES"), "No language model is named"),
         (("search", QUESTION, "--documents", "EMPTY"), "no file of a known kind"),
-        (("search", QUESTION, "--documents", "DOCS", "--rules", "RULES", "--theta", "nan"), "--theta must be a number"),
+        (
+            ("search", QUESTION, "--documents", "DOCS", "--rules", "RULES", "--theta", "nan"),
+            "--theta: expected a finite number",
+        ),
     ],
 )
 def test_wrong_usage_is_said_and_nothing_is_done(docs: Path, rules: Path, tmp_path: Path, arguments, message):

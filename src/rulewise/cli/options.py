@@ -63,13 +63,14 @@ class FilterOptions:
     as_of: str = ""
 
 
-def _columns(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+def read_columns(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """The callback of an option FIELD=COLUMN that may be repeated: the columns by field."""
     columns: dict[str, str] = {}
     for value in values:
         name, separator, column = value.partition("=")
         if not separator or not name.strip() or not column.strip():
             raise click.BadParameter(
-                f'{value!r} is not FIELD=COLUMN. Example: --map text="Rule text"', ctx=ctx, param=param
+                f'{value!r} is not FIELD=COLUMN. Example: {param.opts[0]} text="Rule text"', ctx=ctx, param=param
             )
         if name.strip() in columns:
             raise click.BadParameter(f"the field {name.strip()!r} is mapped twice", ctx=ctx, param=param)
@@ -89,7 +90,7 @@ _READ = (
         "read_columns",
         multiple=True,
         metavar="FIELD=COLUMN",
-        callback=_columns,
+        callback=read_columns,
         help='Which column or key holds a field, as in --map text="Rule text". Repeatable.',
     ),
     click.option("--format", "read_notation", metavar="NOTATION", help="Notation of the rules; found if not given."),
