@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from rulewise.errors import InputError
 from rulewise.evaluation.ruleqa.settings import RuleQASettings, Sizes
@@ -47,97 +48,82 @@ _SUBSET = (
 )
 
 
-def _preset(key: str, graph: str, paper: Sizes, settings: RuleQASettings, *notes: str) -> Preset:
-    return Preset(key=key, graph=graph, paper=paper, settings=settings, notes=notes)
+_RECURRING: Mapping[str, Any] = {
+    "lengths": (1, 2),
+    "min_confidence": 0.01,
+    "min_support": 2,
+    "same_relation": "keep",
+}
+_UNKNOWN = "The paper's numbers fit no version of the graph that is known here; all training facts are documents."
 
 
-PRESETS: Mapping[str, Preset] = MappingProxyType(
-    {
-        preset.key: preset
-        for preset in (
-            _preset(
-                "I",
-                "icews14",
-                Sizes(rules=557, documents=77_508, f_r=6_594, f_g=7_440, queries=1_559),
-                RuleQASettings(
-                    name="icews14",
-                    min_confidence=0.1,
-                    min_support=50,
-                    documents="train+valid",
-                    require="oracle",
-                    repeats="drop",
-                    most=Sizes(rules=557, f_r=6_594, f_g=7_440, queries=1_559),
-                ),
-                "Training and validation facts together are the paper's number of documents, so both are documents.",
-                "Rules need a support of 50: the most confident of those with a support of 10 have bodies so rare that "
-                "fewer queries have an oracle document.",
-                "Queries whose fact stands in a document of another time are left out, and the others have an oracle "
-                "document: what is asked has to be inferred by a rule, as in the static sets. The paper does not say "
-                "how its queries were chosen.",
-            ),
-            _preset(
-                "Y",
-                "yago",
-                Sizes(rules=99, documents=243_633, f_r=28_153, f_g=22_765, queries=1_864),
-                RuleQASettings(
-                    name="yago",
-                    lengths=(1, 2),
-                    min_confidence=0.01,
-                    min_support=2,
-                    same_relation="keep",
-                    most=Sizes(rules=99, f_r=28_153, f_g=22_765, queries=1_864),
-                ),
-                _RECURS,
-                "The paper's numbers fit no version of the graph that is known here; all training facts are documents.",
-            ),
-            _preset(
-                "W",
-                "wiki",
-                Sizes(rules=78, documents=584_364, f_r=50_996, f_g=62_375, queries=2_065),
-                RuleQASettings(
-                    name="wiki",
-                    lengths=(1, 2),
-                    min_confidence=0.01,
-                    min_support=2,
-                    same_relation="keep",
-                    most=Sizes(rules=78, f_r=50_996, f_g=62_375, queries=2_065),
-                ),
-                _RECURS,
-                "The paper's numbers fit no version of the graph that is known here; all training facts are documents.",
-            ),
-            _preset(
-                "F",
-                "fb15k-237",
-                Sizes(rules=367, documents=49_088, f_r=8_082, f_g=9_645, queries=1_233),
-                RuleQASettings(
-                    name="fb15k-237",
-                    split="redrawn",
-                    holdout=20_000,
-                    require="oracle",
-                    most=Sizes(rules=367, documents=49_088, f_r=8_082, f_g=9_645, queries=1_233),
-                ),
-                "The parts are dealt anew: the graph's own split was made so that no two entities of a test fact are "
-                "linked in training, and no rule of one body atom can then have an oracle document.",
-                _CEILING,
-                _SUBSET,
-            ),
-            _preset(
-                "N",
-                "nell-995",
-                Sizes(rules=234, documents=18_177, f_r=4_351, f_g=4_764, queries=815),
-                RuleQASettings(
-                    name="nell-995",
-                    holdout=20_000,
-                    require="oracle",
-                    most=Sizes(rules=234, documents=18_177, f_r=4_351, f_g=4_764, queries=815),
-                ),
-                "Training facts are moved to validation, which has 543 of its own, before rules are mined.",
-                _CEILING,
-                _SUBSET,
-            ),
-        )
-    }
+def _preset(key: str, graph: str, paper: Sizes, *notes: str, all_documents: bool = True, **settings: Any) -> Preset:
+    """A preset that aims at the paper's sizes; at its number of documents only where not all facts are documents."""
+    most = replace(paper, documents=None) if all_documents else paper
+    return Preset(
+        key=key, graph=graph, paper=paper, settings=RuleQASettings(name=graph, most=most, **settings), notes=notes
+    )
+
+
+_ALL = (
+    _preset(
+        "I",
+        "icews14",
+        Sizes(rules=557, documents=77_508, f_r=6_594, f_g=7_440, queries=1_559),
+        "Training and validation facts together are the paper's number of documents, so both are documents.",
+        "Rules need a support of 50: the most confident of those with a support of 10 have bodies so rare that fewer "
+        "queries have an oracle document.",
+        "Queries whose fact stands in a document of another time are left out, and the others have an oracle document: "
+        "what is asked has to be inferred by a rule, as in the static sets. The paper does not say how its queries "
+        "were chosen.",
+        min_support=50,
+        documents="train+valid",
+        require="oracle",
+        repeats="drop",
+    ),
+    _preset(
+        "Y",
+        "yago",
+        Sizes(rules=99, documents=243_633, f_r=28_153, f_g=22_765, queries=1_864),
+        _RECURS,
+        _UNKNOWN,
+        **_RECURRING,
+    ),
+    _preset(
+        "W",
+        "wiki",
+        Sizes(rules=78, documents=584_364, f_r=50_996, f_g=62_375, queries=2_065),
+        _RECURS,
+        _UNKNOWN,
+        **_RECURRING,
+    ),
+    _preset(
+        "F",
+        "fb15k-237",
+        Sizes(rules=367, documents=49_088, f_r=8_082, f_g=9_645, queries=1_233),
+        "The parts are dealt anew: the graph's own split was made so that no two entities of a test fact are linked in "
+        "training, and no rule of one body atom can then have an oracle document.",
+        _CEILING,
+        _SUBSET,
+        all_documents=False,
+        split="redrawn",
+        holdout=20_000,
+        require="oracle",
+    ),
+    _preset(
+        "N",
+        "nell-995",
+        Sizes(rules=234, documents=18_177, f_r=4_351, f_g=4_764, queries=815),
+        "Training facts are moved to validation, which has 543 of its own, before rules are mined.",
+        _CEILING,
+        _SUBSET,
+        all_documents=False,
+        holdout=20_000,
+        require="oracle",
+    ),
 )
+
+PRESETS: Mapping[str, Preset] = MappingProxyType({preset.key: preset for preset in _ALL})
 """The paper's letter -> the set."""
 
 
