@@ -305,6 +305,67 @@ def test_damaged_sources_of_an_index_are_named(docs: Path, tmp_path: Path):
     assert "sources.json: damaged" in str(invoke("search", QUESTION, "--documents", tmp_path / "index").exception)
 
 
+def test_a_configuration_is_read_and_options_go_before_it(docs: Path, rules: Path, tmp_path: Path, recorder: Recorder):
+    config = tmp_path / "rulewise.toml"
+    config.write_text('[rag]\ndocuments = ["docs"]\nrules = "rules.csv"\nk = 1\nwith_query = false\nform = "concat"\n')
+    trace = RagTrace.from_dict(json.loads(invoke("search", QUESTION, "--config", config, "--json").stdout))
+    assert len(trace.hits) == 1
+    assert {search.form for search in trace.searches} == {"concat"}
+    # options that say what is the default anyway go before the file, too
+    said = ("--k", 10, "--with-query", "--form", "both")
+    trace = RagTrace.from_dict(json.loads(invoke("search", QUESTION, "--config", config, "--json", *said).stdout))
+    assert len(trace.hits) == 2
+    assert [search.form for search in trace.searches] == ["both", "query"]
+    recorder.answer(GOOD)
+    shown = invoke("ask", QUESTION, "--config", config)
+    assert "by rules      train" in shown.stdout
+    config.write_text(config.read_text() + 'method = "standard-rag"\n')
+    recorder.answer(GOOD)
+    assert "by rules" not in invoke("ask", QUESTION, "--config", config).stdout
+    recorder.answer(GOOD)
+    assert "by rules" in invoke("ask", QUESTION, "--config", config, "--method", "rulerag").stdout
+
+
+def test_flags_and_the_reading_of_rules_go_before_a_configuration(facts: Path, tmp_path: Path):
+    (tmp_path / "mined.csv").write_text(f'rule\n"{MINED.strip()}"\n')
+    (tmp_path / "notes.jsonl").write_text('{"text": "Japan Make a visit China."}\n')
+    config = tmp_path / "rulewise.toml"
+    config.write_text('[rag]\ngraph = true\ndocuments = ["facts.tsv"]\nrules = "mined.csv"\nmap = { text = "wrong" }\n')
+    common = ("search", "what does Japan Consult ?", "--config", config, "--json", "--map", "text=rule")
+    assert json.loads(invoke(*common).stdout)["documents"][0]["text"].startswith("Time ")
+    other = invoke(*common, "--no-graph", "--documents", tmp_path / "notes.jsonl")
+    assert [one["text"] for one in json.loads(other.stdout)["documents"]] == ["Japan Make a visit China."]
+
+
+def test_a_wrong_configuration_is_refused(docs: Path, tmp_path: Path):
+    config = tmp_path / "rulewise.toml"
+    config.write_text("[rag]\ndocments = []\n")
+    shown = invoke("search", QUESTION, "--documents", docs, "--config", config)
+    assert "Did you mean 'documents'" in str(shown.exception)
+    assert isinstance(invoke("search", QUESTION, "--config", tmp_path / "none.toml").exception, FileNotFoundError)
+
+
+def test_where_replies_are_kept_may_be_said_on_the_command_line(docs: Path, tmp_path: Path, monkeypatch):
+    from rulewise.config import LLMConfig
+    from rulewise.errors import InputError
+
+    asked: list[LLMConfig] = []
+
+    def opened(config: LLMConfig, settings: object) -> object:
+        asked.append(config)
+        raise InputError("stop")
+
+    monkeypatch.setattr("rulewise.config.open_llm", opened)
+    config = tmp_path / "rulewise.toml"
+    config.write_text('[llm]\nmodel = "openai:a"\nconcurrency = 3\ncache = "kept.sqlite"\n')
+    common = ("ask", QUESTION, "--documents", docs, "--method", "standard-rag", "--config", config)
+    for more in ((), ("--no-cache",), ("--cache", "other.sqlite", "--llm", "openai:b")):
+        assert str(invoke(*common, *more).exception) == "stop"
+    assert [(one.model, one.cache, one.concurrency) for one in asked] == [
+        ("openai:a", str(tmp_path / "kept.sqlite"), 3), ("openai:a", "", 3), ("openai:b", "other.sqlite", 3),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
