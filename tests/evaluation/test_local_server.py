@@ -43,31 +43,32 @@ def address() -> Iterator[str]:
     del server
 
 
+class Counting:
+    """The server's model, counting its replies; Ctrl-C comes after so many."""
+
+    name = "llamacpp-server:small"
+
+    def __init__(self, address: str, stop_after: int | None = None) -> None:
+        self.n, self.stop_after = 0, stop_after
+        self.llm = OpenAICompatible("small", provider="llamacpp-server", base_url=address, api_key=KEY, concurrency=1)
+
+    def complete(self, prompts, sampling, *, on_done=None):
+        def count(position, done):
+            assert done.ok, done.failure
+            self.n += 1
+            if on_done is not None:
+                on_done(position, done)
+            if self.n == self.stop_after:
+                raise KeyboardInterrupt
+
+        return self.llm.complete(prompts, sampling, on_done=count)
+
+
 @pytest.mark.slow
 @pytest.mark.extra
 def test_a_run_against_llama_cpp_that_was_interrupted_ends_as_one_that_was_not(
     make_experiment, make_materials, tmp_path: Path, address: str
 ) -> None:
-    class Counting:
-        name = "llamacpp-server:small"
-
-        def __init__(self, stop_after: int | None = None) -> None:
-            self.n, self.stop_after = 0, stop_after
-            self.llm = OpenAICompatible(
-                "small", provider="llamacpp-server", base_url=address, api_key=KEY, concurrency=1
-            )
-
-        def complete(self, prompts, sampling, *, on_done=None):
-            def count(position, done):
-                assert done.ok, done.failure
-                self.n += 1
-                if on_done is not None:
-                    on_done(position, done)
-                if self.n == self.stop_after:
-                    raise KeyboardInterrupt
-
-            return self.llm.complete(prompts, sampling, on_done=count)
-
     experiment = make_experiment(TEXT)
 
     def run(out: str, llm: Counting):
@@ -75,12 +76,12 @@ def test_a_run_against_llama_cpp_that_was_interrupted_ends_as_one_that_was_not(
             experiment, tmp_path / out, materials=make_materials(experiment), open_model=lambda spec: llm, block=2
         )
 
-    whole = Counting()
+    whole = Counting(address)
     assert run("whole", whole).is_complete
-    first = Counting(stop_after=whole.n // 2)
+    first = Counting(address, stop_after=whole.n // 2)
     with pytest.raises(KeyboardInterrupt):
         run("run", first)
-    rest = Counting()
+    rest = Counting(address)
     summary = run("run", rest)
     assert summary.is_complete
     assert bytes_of(tmp_path / "run") == bytes_of(tmp_path / "whole")
