@@ -63,6 +63,28 @@ def test_the_encoder_is_the_last_resort_and_has_a_threshold():
     assert one("   ", Recogniser(RELATIONS, encoder=encoder, threshold=-1.0)) is None
 
 
+@pytest.mark.parametrize("name", ["hasNationality", "has_nationality", "HasNationality", "has-nationality"])
+def test_identifiers_are_recognised_by_their_words(name):
+    recogniser = Recogniser(["bornIn", name])
+    found = one("what does Ada has nationality ?", recogniser)
+    assert (found.relation, found.subject, found.how) == (name, "Ada", "template")
+    found = one(f"what does Ada {name} ?", recogniser)
+    assert (found.relation, found.subject, found.how) == (name, "Ada", "template")
+    found = one("Which one has nationality of Peru?", recogniser)
+    assert (found.relation, found.how) == (name, "alias")
+    assert one("unlike it", recogniser, relation="has nationality").relation == name
+    near = one("has a nationality", Recogniser(["bornIn", name], encoder=HashingEncoder(), threshold=0.3))
+    assert (near.relation, near.detail.casefold()) == (name, "has nationality")
+
+
+def test_names_as_the_rules_have_them_come_before_their_words():
+    recogniser = Recogniser(["hasNationality", "has nationality", "has_nationality"])
+    assert one("what does Ada has nationality ?", recogniser).relation == "has nationality"
+    assert one("what does Ada has_nationality ?", recogniser).relation == "has_nationality"
+    assert one("what does Ada hasNationality ?", recogniser).relation == "hasNationality"
+    assert one("any", recogniser, relation="has_nationality").relation == "has_nationality"
+
+
 def test_no_relations_recognise_nothing():
     assert one("what does Japan Make a visit ?", Recogniser([], encoder=HashingEncoder())) is None
 
@@ -83,6 +105,7 @@ def test_relations_of_rules_are_those_of_parsed_heads():
         ({"unheard": ["x"]}, "'unheard' is no relation"),
         ({"born in": "born"}, "Give a list of texts"),
         ({"born in": ["?!"]}, "holds no word"),
+        ({"born in": ["make a VISIT"]}, "stands for 'Make a visit' and 'born in'"),
         ({"born in": ["x"], "Make a visit": ["X"]}, "stands for 'born in' and 'Make a visit'"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,14 +11,13 @@ from numpy.typing import NDArray
 from rulewise.errors import InputError
 from rulewise.retrieval.base import Encoder
 from rulewise.retrieval.guided.base import Recognised
-from rulewise.retrieval.guided.templates import MAX_CHARS, TEMPLATES, Fit, Template
-from rulewise.text import CJK, MARKS, collapse, fold
+from rulewise.retrieval.guided.floor import Floor
+from rulewise.retrieval.guided.phrases import Phrases, spoken, words_of
+from rulewise.retrieval.guided.templates import TEMPLATES, Fit, Template
+from rulewise.text import collapse, fold
 from rulewise.types import Query, Rule
 
 __all__ = ["Recogniser", "relations_of"]
-
-_WORD = re.compile(rf"[{CJK}]|[^\W_](?:[^\W_]|[{MARKS}])*")
-_MAX_ENTITY_WORDS = 12
 
 
 def relations_of(rules: Iterable[Rule]) -> list[str]:
@@ -40,16 +38,21 @@ class Recogniser:
        alias with `{subject}` is a template for its relation;
     4. "encoder": the relation whose name or alias is nearest to the text, if the cosine reaches the threshold.
 
+    Everywhere a name may be written as the rules have it or in words: "hasNationality" and "has_nationality" are also
+    "has nationality". Names as the rules have them come first; of several with equal words the first is meant.
+
     Subject and time are what the template says. Where no template fits, the subject is the longest name of a known
-    entity in the text, up to twelve words, and the time is `Query.time`.
+    entity in the text, and the time is `Query.time`.
 
     Args:
         relations: Names of relations, as the rules have them.
         aliases: Relation -> other ways to say it; each relation must be among `relations`.
         templates: Tried in order.
-        entities: Names of entities; they settle where a subject ends, and find it in free text.
+        entities: Names of entities, of which there may be many; they settle where a subject ends, and find it in free
+            text. `entities_of` reads them from documents.
         encoder: For the last resort; None for none.
-        threshold: Least cosine, from -1 to 1.
+        threshold: Least cosine, from -1 to 1. None asks that a relation be nearer than texts that have nothing to do
+            with the query, which means the same for every encoder, see `Floor`.
 
     Raises:
         InputError: If an alias is blank, belongs to an unknown relation, or stands for two relations, or the threshold
@@ -65,34 +68,31 @@ class Recogniser:
         templates: Sequence[Template] = TEMPLATES,
         entities: Iterable[str] = (),
         encoder: Encoder | None = None,
-        threshold: float = 0.5,
+        threshold: float | None = None,
     ) -> None:
-        if not -1 <= threshold <= 1:
+        if threshold is not None and not -1 <= threshold <= 1:
             raise InputError(f"threshold must be a cosine, from -1 to 1, got {threshold}.")
         self.relations = tuple(dict.fromkeys(relations))
         self._names: dict[str, str] = {}
-        for name in self.relations:
-            self._names.setdefault(fold(collapse(name)), name)
+        for say in (collapse, spoken):
+            for name in self.relations:
+                self._names.setdefault(fold(say(name)), name)
         self._templates = list(templates)
-        self._phrases: dict[tuple[str, ...], tuple[str, str]] = {}
-        said: list[tuple[str, str]] = [(name, name) for name in self.relations]
-        for name in self.relations:
-            if words := _words(name):
-                self._phrases.setdefault(words, (name, name))
-        said += self._add_aliases(aliases or {})
-        self._longest = max(map(len, self._phrases), default=0)
-        self._entities: dict[tuple[str, ...], str] = {}
-        self._entity_names: set[str] = set()
-        for entity in entities:
-            self._entity_names.add(fold(collapse(entity)))
-            if (words := _words(entity)) and len(words) <= _MAX_ENTITY_WORDS:
-                self._entities.setdefault(words, entity)
+        self._phrases: Phrases[tuple[str, str]] = Phrases()
+        for say in (collapse, spoken):
+            for name in self.relations:
+                self._phrases.add(say(name), (name, say(name)))
+        self._said = [(name, spoken(name)) for name in self.relations]
+        self._said += self._add_aliases(aliases or {})
+        entities = list(entities)
+        self._entities = Phrases((name, name) for name in entities)
+        self._entity_names = {fold(collapse(name)) for name in entities}
         self._encoder, self._threshold = encoder, threshold
-        self._said = said
+        self._floor = Floor(encoder) if encoder is not None and threshold is None else None
         self._vectors: NDArray[np.float32] | None = None
 
     def _add_aliases(self, aliases: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-        known, owner = set(self.relations), dict.fromkeys(self._phrases, "")
+        known = set(self.relations)
         for relation, phrases in aliases.items():
             if relation not in known:
                 raise InputError(f"aliases: {relation!r} is no relation of the rules. Write it as the rules do.")
@@ -102,13 +102,12 @@ class Recogniser:
                 if "{subject}" in phrase:
                     self._templates.append(Template(phrase, relation=relation))
                     continue
-                words = _words(phrase)
-                if not words:
+                if not words_of(phrase):
                     raise InputError(f"aliases: {relation!r} has the alias {phrase!r}, which holds no word.")
-                if owner.get(words, relation) not in ("", relation):
-                    raise InputError(f"aliases: {phrase!r} stands for {owner[words]!r} and {relation!r}. Keep one.")
-                owner[words] = relation
-                self._phrases[words] = (relation, phrase)
+                owner, _ = self._phrases.exactly(phrase) or (relation, "")
+                if owner != relation:
+                    raise InputError(f"aliases: {phrase!r} stands for {owner!r} and {relation!r}. Keep one.")
+                self._phrases.add(phrase, (relation, phrase))
                 yield relation, phrase
 
     def recognise(self, queries: Sequence[Query]) -> list[Recognised | None]:
@@ -128,11 +127,12 @@ class Recogniser:
 
     def _by_text(self, query: Query) -> Recognised | None:
         fit, template = self._fit(query.text)
-        if query.relation is not None and query.relation in self.relations:
-            agrees = fit is not None and fit.relation == query.relation
+        given = self._given(query.relation)
+        if given is not None:
+            agrees = fit is not None and fit.relation == given
             return Recognised(
-                relation=query.relation,
-                subject=fit.subject if fit is not None and agrees else self._subject(query.text),
+                relation=given,
+                subject=self._spelled(fit.subject) if fit is not None and agrees else self._subject(query.text),
                 time=query.time or (fit.time if fit is not None else None),
                 is_inverse=bool(agrees and template is not None and template.is_inverse),
                 how="given",
@@ -147,13 +147,19 @@ class Recogniser:
                 how="alias" if template.relation else "template",
                 detail=template.text,
             )
-        phrase = self._phrase(query.text)
+        phrase = self._phrases.longest_in(query.text)
         if phrase is None:
             return None
         relation, alias = phrase
         return Recognised(
             relation=relation, subject=self._subject(query.text), time=query.time, how="alias", detail=alias
         )
+
+    def _given(self, relation: str | None) -> str | None:
+        """A query's relation as the rules have it; None if they do not."""
+        if relation is None or relation in self.relations:
+            return relation
+        return self._names.get(fold(collapse(relation))) or self._names.get(fold(spoken(relation)))
 
     def _fit(self, text: str) -> tuple[Fit | None, Template | None]:
         """The first template that fits; one that leaves a known entity as the subject before one that does not."""
@@ -170,39 +176,25 @@ class Recogniser:
 
     def _spelled(self, subject: str | None) -> str | None:
         """The subject as the entities have it, if they know it."""
-        return None if subject is None else self._entities.get(_words(subject), subject)
-
-    def _phrase(self, text: str) -> tuple[str, str] | None:
-        spans = _spans(_words(text[:MAX_CHARS]), self._longest)
-        return next((self._phrases[words] for words in spans if words in self._phrases), None)
+        return None if subject is None else self._entities.exactly(subject) or subject
 
     def _subject(self, text: str) -> str | None:
-        if not self._entities:
-            return None
-        spans = _spans(_words(text[:MAX_CHARS]), _MAX_ENTITY_WORDS)
-        return next((self._entities[words] for words in spans if words in self._entities), None)
+        return self._entities.longest_in(text)
 
     def _nearest(self, texts: Sequence[str]) -> list[Recognised | None]:
         assert self._encoder is not None
         if self._vectors is None:
             self._vectors = self._encoder.encode([text for _, text in self._said], role="document")
-        cosines = np.clip(self._encoder.encode(texts, role="query") @ self._vectors.T, -1.0, 1.0)
+        asked = self._encoder.encode(texts, role="query")
+        cosines = np.clip(asked @ self._vectors.T, -1.0, 1.0)
+        least: list[float] = [self._threshold or 0.0] * len(texts)
+        if self._floor is not None:
+            least = self._floor.least(asked).tolist()
         best = cosines.argmax(axis=1)
         out: list[Recognised | None] = []
-        for row, at in zip(cosines, best.tolist(), strict=True):
+        for row, at, wanted in zip(cosines, best.tolist(), least, strict=True):
             relation, said = self._said[at]
             score = round(float(row[at]), 6)
             near = Recognised(relation=relation, how="encoder", score=score, detail=said)
-            out.append(near if score >= self._threshold and row.any() else None)
+            out.append(near if score >= wanted and row.any() else None)
         return out
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(fold(text)))
-
-
-def _spans(words: Sequence[str], longest: int) -> Iterator[tuple[str, ...]]:
-    """All runs of words, the longest first and from left to right."""
-    for length in range(min(longest, len(words)), 0, -1):
-        for start in range(len(words) - length + 1):
-            yield tuple(words[start : start + length])
