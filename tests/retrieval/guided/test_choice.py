@@ -8,6 +8,7 @@ from rulewise.errors import InputError, UnknownNameError
 from rulewise.retrieval.bm25 import BM25
 from rulewise.retrieval.guided.choice import ByHead, BySimilarity, FirstOf
 from rulewise.retrieval.guided.recognise import Recogniser, relations_of
+from rulewise.rules.formats.horn import HORN
 from rulewise.testing import HashingEncoder
 from rulewise.types import Atom, Query, Rule
 
@@ -66,7 +67,11 @@ def test_without_a_relation_or_a_rule_the_choice_says_so():
     assert unknown.why_none == "no relation of the rules was recognised in the query"
     assert [chosen.rule.id for chosen in unruled.rules] == ["other"]
     (nothing,) = by_head(min_confidence=0.95).choose([Query(id="b", text="what does Japan praise ?")])
-    assert nothing.why_none == "no rule has the head relation 'praise'"
+    assert nothing.why_none == (
+        "no rule with the head relation 'praise' can be used: 1 below the least confidence 0.95"
+    )
+    (nothing,) = ByHead(RULES, Recogniser(["thank"])).choose([Query(id="b", text="what does Japan thank ?")])
+    assert nothing.why_none == "no rule has the head relation 'thank'"
 
 
 def test_a_constant_in_the_heads_subject_fits_that_subject_alone():
@@ -79,6 +84,36 @@ def test_a_constant_in_the_heads_subject_fits_that_subject_alone():
     assert [chosen.rule.id for chosen in choice.rules] == ["japan"]
 
 
+def test_constants_written_for_variables_are_named_as_the_reason():
+    rules = [
+        HORN.parse("hasNationality(x, y) :- wasBornIn(x, y)", id="constants"),
+        rule("no", "visit", "hasNationality", negated=True),
+    ]
+    asked = Query(id="q", text="what does Ada has nationality ?")
+    chooser = ByHead(rules, Recogniser(relations_of(rules)))
+    (choice,) = chooser.choose([asked])
+    assert choice.rules == ()
+    assert choice.why_none == (
+        "no rule with the head relation 'hasNationality' can be used: 1 about 'x' alone, constants of the head, while "
+        "the entity asked about is 'Ada' (a variable is written ?x, or with a capital as X in Horn notation); "
+        "1 with a negated head"
+    )
+    (unsaid,) = chooser.choose([Query(id="q", text="So which one has nationality?")])
+    assert "while the entity asked about is not known" in unsaid.why_none
+
+    (second,) = FirstOf([chooser, BySimilarity(BM25(rules), n=1)]).choose([asked])
+    assert second.rules[0].why.startswith("its similarity for the query is ")
+    assert "; chosen this way because no rule with the head relation 'hasNationality' can be used" in (
+        second.rules[0].why
+    )
+
+
+def test_many_constants_are_named_in_part():
+    rules = [rule(f"r{n}", "visit", "consult", args=(f"c{n}", "?y")) for n in range(5)]
+    (choice,) = ByHead(rules, Recogniser(["consult"])).choose([ASKED])
+    assert "5 about 'c0', 'c1', 'c2' and 2 others alone" in choice.why_none
+
+
 def test_similar_rules_must_reach_the_threshold():
     chooser = BySimilarity.over(RULES, HashingEncoder(), theta=0.2, n=2)
     (choice,) = chooser.choose([Query(id="q", text="who visits also consults")])
@@ -88,6 +123,19 @@ def test_similar_rules_must_reach_the_threshold():
     (none,) = BySimilarity.over(RULES, HashingEncoder(), theta=1.0).choose([Query(id="q", text="visit")])
     assert none.rules == ()
     assert none.why_none.startswith("no rule reaches the similarity 1, the best has 0.")
+
+
+def test_without_a_threshold_a_rule_must_be_nearer_than_unrelated_texts():
+    chooser = BySimilarity.over(RULES, HashingEncoder(dim=512), n=2)
+    related, unrelated, blank = chooser.choose(
+        [Query(id="a", text="who visits also consults"), Query(id="b", text="Mozart's flute"), Query(id="c", text=" ")]
+    )
+    assert related.rules[0].rule.id == "prose"
+    assert "just above unrelated texts" in related.rules[0].why
+    assert unrelated.rules == ()
+    assert "which unrelated texts nearly have" in unrelated.why_none
+    assert blank.why_none == "no rule is like the query"
+    assert chooser.choose([]) == []
 
 
 def test_similarity_may_look_at_heads_alone_and_at_scores_of_any_retriever():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
@@ -11,6 +12,7 @@ from rulewise.registry import unknown_name
 from rulewise.retrieval.base import Encoder, Retriever
 from rulewise.retrieval.dense import Dense
 from rulewise.retrieval.guided.base import ChosenRule, Recognised, RuleChoice, RuleChooser
+from rulewise.retrieval.guided.floor import Floor
 from rulewise.retrieval.guided.recognise import Recogniser
 from rulewise.text import fold
 from rulewise.types import Atom, Hit, Query, Rule
@@ -49,13 +51,19 @@ class ByHead:
         _check_n(n)
         self._recogniser, self._n = recogniser, n
         self._by_relation: dict[str, list[Rule]] = {}
+        self._left_out: dict[str, Counter[str]] = {}
         self.n_unusable = 0
         for rule in rules:
-            head = rule.head
-            if head is None or head.negated or len(head.args) < 2 or not rule.body:
-                self.n_unusable += 1
-            elif (rule.confidence or 0.0) >= min_confidence:
-                self._by_relation.setdefault(head.predicate, []).append(rule)
+            fault = _fault(rule)
+            self.n_unusable += bool(fault)
+            if not fault and (rule.confidence or 0.0) < min_confidence:
+                fault = f"below the least confidence {min_confidence:g}"
+            if rule.head is None:
+                continue
+            if fault:
+                self._left_out.setdefault(rule.head.predicate, Counter())[fault] += 1
+            else:
+                self._by_relation.setdefault(rule.head.predicate, []).append(rule)
         for found in self._by_relation.values():
             found.sort(key=lambda rule: (-(rule.confidence or 0.0), -(rule.support or 0.0), rule.id))
 
@@ -70,9 +78,10 @@ class ByHead:
     def _choice(self, recognised: Recognised | None) -> RuleChoice:
         if recognised is None:
             return RuleChoice(why_none="no relation of the rules was recognised in the query")
-        rules = [rule for rule in self._by_relation.get(recognised.relation, ()) if _applies(rule, recognised)]
+        known = self._by_relation.get(recognised.relation, ())
+        rules = [rule for rule in known if _applies(rule, recognised)]
         if not rules:
-            return RuleChoice(recognised=recognised, why_none=f"no rule has the head relation {recognised.relation!r}")
+            return RuleChoice(recognised=recognised, why_none=self._why_none(recognised, known))
         how = {"given": "given with the query", "encoder": f"nearest to the query, cosine {recognised.score:.2f}"}.get(
             recognised.how, f"recognised by the {recognised.how} {recognised.detail!r}"
         )
@@ -81,6 +90,37 @@ class ByHead:
             rules=tuple(ChosenRule(rule=rule, score=rule.confidence or 0.0, why=why) for rule in rules[: self._n]),
             recognised=recognised,
         )
+
+    def _why_none(self, recognised: Recognised, others: Sequence[Rule]) -> str:
+        """Why no rule of a recognised relation is chosen; `others` have a constant where the subject stands."""
+        counts = [f"{n} {fault}" for fault, n in self._left_out.get(recognised.relation, {}).items()]
+        if others:
+            counts.insert(0, f"{len(others)} {_about_others(others, recognised)}")
+        if not counts:
+            return f"no rule has the head relation {recognised.relation!r}"
+        return f"no rule with the head relation {recognised.relation!r} can be used: {'; '.join(counts)}"
+
+
+def _fault(rule: Rule) -> str:
+    """Why a rule can guide no search; "" if it can."""
+    if rule.head is None:
+        return "not parsed"
+    if rule.head.negated:
+        return "with a negated head"
+    if len(rule.head.args) < 2:
+        return "with a head of fewer than two arguments"
+    return "" if rule.body else "without a body"
+
+
+def _about_others(rules: Sequence[Rule], recognised: Recognised) -> str:
+    """What is said of rules whose heads name individuals, none of them the subject."""
+    names = list(dict.fromkeys(asked_variable(rule.head, recognised) for rule in rules if rule.head is not None))
+    shown = ", ".join(map(repr, names[:3])) + (f" and {len(names) - 3} others" if len(names) > 3 else "")
+    asked = "asked about is not known" if recognised.subject is None else f"asked about is {recognised.subject!r}"
+    return (
+        f"about {shown} alone, constants of the head, while the entity {asked} (a variable is written ?x, or with a "
+        "capital as X in Horn notation)"
+    )
 
 
 def _applies(rule: Rule, recognised: Recognised) -> bool:
@@ -94,7 +134,7 @@ class BySimilarity:
 
     Args:
         retriever: Searches the rules; its scores are the similarities. `over` makes one from an encoder.
-        theta: Least score; the paper's threshold.
+        theta: Least score; the paper's threshold. `over` has a default that suits every encoder.
         n: Rules a query at most, at least 1; the paper's N.
         recogniser: Says what the query asks, for guided forms that bind its subject; None leaves that open.
         measure: What the scores are called when a choice is explained.
@@ -115,6 +155,8 @@ class BySimilarity:
         _check_n(n)
         self._retriever, self._theta, self._n, self._recogniser = retriever, theta, n, recogniser
         self._measure = measure
+        self._encoder: Encoder | None = None
+        self._floor: Floor | None = None
 
     @classmethod
     def over(
@@ -122,12 +164,22 @@ class BySimilarity:
         rules: Sequence[Rule],
         encoder: Encoder,
         *,
-        theta: float = 0.5,
+        theta: float | None = None,
         n: int = 3,
         text: RuleText = "rule",
         recogniser: Recogniser | None = None,
     ) -> BySimilarity:
         """A chooser by the cosine between the query and the rule's text, or its head in words.
+
+        Args:
+            rules: The rules that may guide.
+            encoder: What queries and rules are encoded with.
+            theta: Least cosine, from -1 to 1. None asks that a rule be nearer to the query than texts that have nothing
+                to do with it, which means the same for every encoder, see `Floor`. A fixed number does not: encoders
+                give unrelated texts cosines between 0 and 0.8.
+            n: Rules a query at most, at least 1.
+            text: What of a rule is compared.
+            recogniser: As for the class.
 
         Raises:
             InputError: If `theta` is no cosine or `n` is less than 1.
@@ -136,10 +188,13 @@ class BySimilarity:
         """
         if text not in get_args(RuleText):
             raise unknown_name("text of a rule", text, get_args(RuleText))
-        if not -1 <= theta <= 1:
+        if theta is not None and not -1 <= theta <= 1:
             raise InputError(f"theta must be a cosine, from -1 to 1, got {theta}.")
         items = [_Headed(rule, _head_words(rule) if text == "head" else rule.text) for rule in rules]
-        return cls(_RuleSearch(Dense(items, encoder)), theta=theta, n=n, recogniser=recogniser)
+        chooser = cls(_RuleSearch(Dense(items, encoder)), theta=theta or 0.0, n=n, recogniser=recogniser)
+        if theta is None:
+            chooser._encoder, chooser._floor = encoder, Floor(encoder)
+        return chooser
 
     def choose(self, queries: Sequence[Query]) -> list[RuleChoice]:
         """One choice a query, in order.
@@ -148,29 +203,43 @@ class BySimilarity:
             EncoderError: If the encoder fails.
         """
         said = self._recogniser.recognise(queries) if self._recogniser is not None else [None] * len(queries)
-        found = self._retriever.search([query.text for query in queries], k=self._n)
-        choices = []
-        for recognised, hits in zip(said, found, strict=True):
-            kept = tuple(
-                ChosenRule(rule=hit.item, score=hit.score, why=self._why(hit.score))
-                for hit in hits
-                if hit.score >= self._theta
-            )
-            why = ""
-            if not kept and hits:
-                why = f"no rule reaches the {self._measure} {self._theta:g}, the best has {hits[0].score:.3f}"
-            elif not kept:
-                why = "no rule is like the query"
-            choices.append(RuleChoice(rules=kept, recognised=recognised, why_none=why))
-        return choices
+        texts = [query.text for query in queries]
+        found = self._retriever.search(texts, k=self._n)
+        least = self._least(texts)
+        return [self._choice(one, hits, theta) for one, hits, theta in zip(said, found, least, strict=True)]
 
-    def _why(self, score: float) -> str:
+    def _least(self, texts: Sequence[str]) -> list[float]:
+        """The least score for each query."""
+        if self._floor is None or self._encoder is None or not texts:
+            return [self._theta] * len(texts)
+        least: list[float] = self._floor.least(self._encoder.encode(texts, role="query")).tolist()
+        return least
+
+    def _choice(self, recognised: Recognised | None, hits: Sequence[Hit[Rule]], theta: float) -> RuleChoice:
+        rules = tuple(
+            ChosenRule(rule=hit.item, score=hit.score, why=self._why(hit.score, theta))
+            for hit in hits
+            if hit.score >= theta
+        )
+        why_none = ""
+        if not rules and hits:
+            least = f"{theta:g}" if self._floor is None else f"{theta:.3f}, which unrelated texts nearly have"
+            why_none = f"no rule reaches the {self._measure} {least}, the best has {hits[0].score:.3f}"
+        elif not rules:
+            why_none = "no rule is like the query"
+        return RuleChoice(rules=rules, recognised=recognised, why_none=why_none)
+
+    def _why(self, score: float, theta: float) -> str:
         said = f"its {self._measure} for the query is {score:.3f}"
-        return f"{said}, at least {self._theta:g}" if self._theta > 0 else said
+        if self._floor is not None:
+            return f"{said}, at least {theta:.3f}, just above unrelated texts"
+        return f"{said}, at least {theta:g}" if theta > 0 else said
 
 
 class FirstOf:
     """Takes, query by query, the choice of the first chooser that finds a rule.
+
+    The `why` of its rules goes on with why the choosers before it found none.
 
     Args:
         choosers: In order of preference, at least one.
@@ -202,7 +271,9 @@ class FirstOf:
 def _joined(first: RuleChoice, second: RuleChoice) -> RuleChoice:
     recognised = first.recognised or second.recognised
     if second.rules:
-        return replace(second, recognised=recognised)
+        before = f"; chosen this way because {first.why_none}" if first.why_none else ""
+        rules = tuple(replace(chosen, why=chosen.why + before) for chosen in second.rules)
+        return replace(second, rules=rules, recognised=recognised)
     return RuleChoice(recognised=recognised, why_none=f"{first.why_none}; {second.why_none}")
 
 
