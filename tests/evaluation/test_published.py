@@ -421,9 +421,10 @@ def test_two_notes_of_one_id_are_refused():
 
 def test_the_rows_of_rulerag_are_those_that_it_prints():
     found = load_published()
-    # 2: 3 lines without retrieval and 3 with it; 3: 2 lines of each of 4 models; 4 and 5: 2 lines; five sets each
+    # 2: 3 lines without retrieval and 3 with it; 3: 2 lines of each of 4 models, and one
+    # more of the closed one; 4 and 5: 2 lines; five sets each
     counts = Counter(row.table for row in found.rows if row.paper == "rulerag")
-    assert counts == {"2": 30, "3": 40, "4": 10, "5": 10}
+    assert counts == {"2": 30, "3": 45, "4": 10, "5": 10}
     (row,) = found.match_rows(paper="rulerag", table="2", set="wiki", form="concat", reasoner="rules")
     assert row.values == {"answer_recall@10": 22.6, "em": 12.7, "token_f1": 39.1}
     (row,) = found.match_rows(paper="rulerag", table="5", set="nell-995", form="query")
@@ -432,3 +433,22 @@ def test_the_rows_of_rulerag_are_those_that_it_prints():
     assert row.values == {"em": 4.5, "token_f1": 23.4}
     (row,) = found.match_rows(paper="rulerag", table="4", set="icews14", form="concat")
     assert row.values == {"answer_recall@10": 45.5, "em": 22.8}
+    assert (row.training, row.rewrite, row.shots) == ("fine-tuned", "", 0)
+    printed = {"icews14": (15.7, 33.8), "yago": (40.1, 32.8), "wiki": (38.9, 35.4), "fb15k-237": (72.4, 34.1)}
+    printed["nell-995"] = (68.1, 56.1)
+    rows = found.match_rows(paper="rulerag", table="3", shots=3)
+    assert {row.set: (row.values["em"], row.values["token_f1"]) for row in rows} == printed
+    assert {row.model for row in rows} == {"GPT-3.5-Turbo"}
+    assert {row.table for row in found.match_rows(rewrite="body")} == {"5"}
+    assert {row.table for row in found.match_rows(training="fine-tuned")} == {"4"}
+
+
+def test_labels_that_may_be_left_out_are_checked_where_they_are_given():
+    for line, complaint in (
+        ('shots = "3"', "whole number"),
+        ("shots = -1", "at least 0"),
+        ('rewrite = "head"', "rewrite"),
+    ):
+        text = GOOD.replace("fields = {", f"fields = {{ {line},", 1)
+        with pytest.raises(FileFormatError, match=complaint):
+            parse_published(text, source="x.toml")

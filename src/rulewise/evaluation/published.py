@@ -24,8 +24,9 @@ NoteKind = Literal["conflict", "slip", "naming", "counting", "text", "known-diff
 """What a note is about: tables that contradict each other, a slip of print, what a label stands for, what a figure
 counts, a sentence that the tables do not bear out, or a figure that measurements do not reach."""
 
-LABELS = ("set", "surface", "library", "retriever", "encoder", "form", "reranker", "reasoner", "model")
-"""The labels that say what was run, in the order of `PublishedRow`."""
+_OPTIONAL: Mapping[str, str | int] = MappingProxyType({"shots": 0, "rewrite": "", "training": ""})
+LABELS = ("set", "surface", "library", "retriever", "encoder", "form", "reranker", "reasoner", "model", *_OPTIONAL)
+"""The labels that say what was run, in the order of `PublishedRow`; the last three may be left out of a file."""
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "surface": get_args(Surface),
@@ -34,6 +35,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "form": ("input", "si", "si+input", "query", "concat", ""),
     "reranker": ("none", "listwise"),
     "reasoner": ("direct", "golden", "cot", "induced", "rules", "plain", "ve", "cok", ""),
+    "rewrite": ("body", ""),
+    "training": ("fine-tuned", ""),
 }
 _METRIC = re.compile(r"(?:answer_)?recall@[1-9]\d*|match|em|token_f1")
 _BLOCK_KEYS = ("paper", "table", "fields", "columns", "metrics", "rows")
@@ -60,6 +63,9 @@ class PublishedRow:
         reasoner: "" where only retrieval was measured; "direct", "cot", "golden" (the gold rule shown), "induced" (the
             induced rule shown) or "rules" (found rules shown).
         model: The language model that induced, reranked and answered, in its maker's spelling.
+        shots: Worked cases in the prompt, as far as the print says so.
+        rewrite: "body" where each query asks its rule's body relation (RuleRAG, table 5), else "".
+        training: "fine-tuned" where retriever and generator were trained for the task, else "".
         values: Metric ("recall@1", "match") -> percent, 0 to 100; metrics of this package are fractions.
     """
 
@@ -75,6 +81,9 @@ class PublishedRow:
     reranker: str
     reasoner: str
     model: str
+    shots: int = 0
+    rewrite: str = ""
+    training: str = ""
     values: Mapping[str, float] = field(hash=False)
 
     @property
@@ -143,13 +152,16 @@ class Published:
         reranker: str | None = None,
         reasoner: str | None = None,
         model: str | None = None,
+        shots: int | None = None,
+        rewrite: str | None = None,
+        training: str | None = None,
     ) -> list[PublishedRow]:
         """The rows that equal every label given, in the file's order; none if nothing was published for them.
 
         None asks nothing of a label, "" asks for its absence. Without `table`, a run that several tables print comes
         once for each of them, and these may differ: see `notes_on`.
         """
-        wanted = {
+        wanted: dict[str, str | int | None] = {
             "paper": paper,
             "table": table,
             "set": set,
@@ -161,6 +173,9 @@ class Published:
             "reranker": reranker,
             "reasoner": reasoner,
             "model": model,
+            "shots": shots,
+            "rewrite": rewrite,
+            "training": training,
         }
         return _pick(self.rows, {name: value for name, value in wanted.items() if value is not None})
 
@@ -173,7 +188,7 @@ def load_published() -> Published:
     """The figures that this package brings along.
 
     They are tables 1 to 6 of Huang et al. (SIAR), and the rows without training of tables 2 to 5 of Chen et al.
-    (RuleRAG), with those of table 4, which has no others.
+    (RuleRAG), with those of table 4, which has no others; the closed model of table 3 has worked cases instead.
 
     Raises:
         FileFormatError: If the file that was installed is damaged.
@@ -254,11 +269,17 @@ def _labels(where: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     labels: dict[str, Any] = {}
     for name in LABELS:
         given = [part[name] for part in parts if name in part]
+        if not given and name in _OPTIONAL:
+            labels[name] = _OPTIONAL[name]
+            continue
         if len(given) != 1:
             times = "not at all" if not given else f"{len(given)} times: {given}"
             raise FileFormatError(
                 f"{where}: {name}: expected once, in the block's fields, its columns or the row; given {times}."
             )
+        if name == "shots":
+            labels[name] = _count(f"{where}: {name}", given[0])
+            continue
         labels[name] = _string(f"{where}: {name}", given[0], empty=name not in ("set", "surface", "library"))
         choices = _CHOICES.get(name)
         if choices and labels[name] not in choices:
@@ -333,6 +354,12 @@ def _check_keys(where: str, entry: Mapping[str, Any], known: Sequence[str], *, r
 def _string(where: str, value: Any, *, empty: bool = False) -> str:
     if not isinstance(value, str) or not (value or empty):
         raise FileFormatError(f"{where}: expected a string{'' if empty else ' that is not empty'}, got {value!r}.")
+    return value
+
+
+def _count(where: str, value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise FileFormatError(f"{where}: expected a whole number that is at least 0, got {value!r}.")
     return value
 
 
