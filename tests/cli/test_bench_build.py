@@ -41,6 +41,16 @@ def test_a_set_is_built_and_described(static, rule_file, tmp_path):  # noqa: F81
     assert "documents: 104" in described.stdout
 
 
+def test_a_file_of_one_line_is_enough_for_rules(static, tmp_path):  # noqa: F811
+    path = tmp_path / "rules.txt"
+    path.write_text(RULE + "\n")
+    result = run("build", "ruleqa", "--graph", static, "--rules", path, "--out", tmp_path / "set", "--min-support", 0)
+    assert result.exit_code == 0, result.output
+    assert "measuring 1 rules that come without confidence or support" in result.stderr
+    row = json.loads((tmp_path / "set" / "rules.jsonl").read_text())
+    assert (row["text"], row["support"], row["confidence"]) == (RULE, 24, 1)
+
+
 def test_a_set_that_is_there_is_replaced_under_force_alone(static, rule_file, tmp_path):  # noqa: F811
     args = ("build", "ruleqa", "--graph", static, "--rules", rule_file, "--out", tmp_path / "set")
     first = run(*args)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from rulewise.corpus.graph import KnowledgeGraph
@@ -14,10 +14,14 @@ from rulewise.rules.formats.leadsto import LEADSTO
 from rulewise.rules.library import RuleLibrary
 from rulewise.types import Atom, Rule, is_variable
 
-__all__ = ["Bank", "SameRelation", "Step", "Walk", "make_bank", "mine_rules", "walk_of"]
+__all__ = ["Bank", "Measure", "SameRelation", "Step", "Walk", "make_bank", "mine_rules", "walk_of"]
 
 SameRelation: TypeAlias = Literal["keep", "drop"]
 """Whether a rule may have its head's relation in its body."""
+
+_NEEDED = ("confidence", "support")
+_MEASURED = "measured"
+_BELOW = "confidence or support below the threshold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,9 @@ class Step:
 
 Walk: TypeAlias = tuple[Step, ...]
 
+Measure: TypeAlias = Callable[[Sequence[tuple[str, Walk]]], Sequence[Sequence[Mapping[str, float]]]]
+"""Pairs of a head's relation and a body -> for each the metrics that it can be said to have; none if it has none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bank:
@@ -40,12 +47,14 @@ class Bank:
         walks: Rule id -> its body as a walk.
         dropped: Why rules were left out, and how many for each reason.
         how: What they were mined with, in words.
+        measured: Ids of the rules whose confidence or support was measured, and which of the two.
     """
 
     library: RuleLibrary
     walks: dict[str, Walk]
     dropped: dict[str, int] = field(default_factory=dict)
     how: str = ""
+    measured: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def by_head(self) -> dict[str, list[Rule]]:
         """Relation -> its rules, best first."""
@@ -98,6 +107,8 @@ def make_bank(
     max_rules: int | None = None,
     same_relation: SameRelation = "drop",
     how: str = "",
+    is_temporal: bool = False,
+    measure: Measure | None = None,
 ) -> Bank:
     """The rules that a set can use, in one notation, rules that read alike once.
 
@@ -111,7 +122,8 @@ def make_bank(
     thresholds, seeds and graphs.
 
     Args:
-        rules: Rules of a miner or a file; one without confidence passes a `min_confidence` of 0 alone.
+        rules: Rules of a miner or a file. One without confidence or support is measured; where nothing measures, the
+            missing one counts as 0.
         relations: The relations that the graph has.
         min_confidence: Least confidence, from 0 to 1.
         min_support: Least support.
@@ -119,46 +131,93 @@ def make_bank(
         same_relation: "drop" leaves out rules whose head relation is in their body. The paper's form has two
             relations; in a temporal graph a rule from a relation to itself says that facts recur.
         how: What the rules come from.
+        is_temporal: Whether facts have times: a body that is its head, which says nothing of a static graph, then
+            says that facts recur, even where the rule as it was given leaves its times out.
+        measure: What measures rules that come without confidence or support; what a rule brings is kept.
     """
     known = set(relations)
     dropped: Counter[str] = Counter()
-    kept: dict[str, tuple[Rule, Walk]] = {}
+    usable: list[tuple[Rule, Walk]] = []
     for rule in rules:
         try:
-            walk = walk_of(rule)
-            assert rule.head is not None
-            names = [step.relation for step in walk]
-            if not {rule.head.predicate, *names} <= known:
-                raise InputError("a relation that the graph does not have")
-            if (
-                len(walk) == 1
-                and names == [rule.head.predicate]
-                and not walk[0].is_inverse
-                and len(rule.head.args) == 2
-            ):
-                raise InputError("a body that is its head")
-            if same_relation == "drop" and rule.head.predicate in names:
-                raise InputError("its head's relation in its body")
-            if (rule.confidence or 0.0) < min_confidence or (rule.support or 0.0) < min_support:
-                raise InputError("confidence or support below the threshold")
-            written = _written(rule, walk)
+            walk = _usable_walk(rule, known, same_relation=same_relation, is_temporal=is_temporal)
+            usable.append((_written(rule, walk), walk))
         except InputError as reason:
             dropped[str(reason)] += 1
+    kept: dict[str, tuple[Rule, Walk]] = {}
+    for versions, walk in _with_metrics(usable, measure):
+        fit = [
+            rule
+            for rule in versions
+            if (rule.confidence or 0.0) >= min_confidence and (rule.support or 0.0) >= min_support
+        ]
+        if not fit:
+            is_known = any(rule.confidence is not None and rule.support is not None for rule in versions)
+            is_lost = measure is not None and not is_known
+            dropped["no metrics, and a body that cannot be measured" if is_lost else _BELOW] += 1
             continue
-        old = kept.get(written.text)
+        best = min(fit, key=_rank)
+        old = kept.get(best.text)
         if old is not None:
             dropped["the same as another"] += 1
-            if _rank(written) >= _rank(old[0]):
+            if _rank(best) >= _rank(old[0]):
                 continue
-        kept[written.text] = (written, walk)
-    best = sorted(kept.values(), key=lambda pair: _rank(pair[0]))
-    if max_rules is not None and len(best) > max_rules:
-        dropped["beyond the number asked for"] = len(best) - max_rules
-        best = best[:max_rules]
-    library = RuleLibrary([rule for rule, _ in best], name="rule bank")
+        kept[best.text] = (best, walk)
+    ordered = sorted(kept.values(), key=lambda pair: _rank(pair[0]))
+    if max_rules is not None and len(ordered) > max_rules:
+        dropped["beyond the number asked for"] = len(ordered) - max_rules
+        ordered = ordered[:max_rules]
     return Bank(
-        library=library, walks={rule.id: walk for rule, walk in best}, dropped=dict(sorted(dropped.items())), how=how
+        library=RuleLibrary([rule for rule, _ in ordered], name="rule bank"),
+        walks={rule.id: walk for rule, walk in ordered},
+        dropped=dict(sorted(dropped.items())),
+        how=how,
+        measured={
+            rule.id: tuple(rule.metadata[_MEASURED].split(", ")) for rule, _ in ordered if _MEASURED in rule.metadata
+        },
     )
+
+
+def _usable_walk(rule: Rule, known: set[str], *, same_relation: SameRelation, is_temporal: bool) -> Walk:
+    walk = walk_of(rule)
+    assert rule.head is not None
+    names = [step.relation for step in walk]
+    if not {rule.head.predicate, *names} <= known:
+        raise InputError("a relation that the graph does not have")
+    is_same = names == [rule.head.predicate] and not walk[0].is_inverse
+    if is_same and not is_temporal and len(rule.head.args) == 2:
+        raise InputError("a body that is its head")
+    if same_relation == "drop" and rule.head.predicate in names:
+        raise InputError("its head's relation in its body")
+    return walk
+
+
+def _with_metrics(usable: Sequence[tuple[Rule, Walk]], measure: Measure | None) -> list[tuple[list[Rule], Walk]]:
+    """Each rule in the versions that its metrics allow: its own where it brings both, else those that are measured."""
+
+    def lacking(rule: Rule) -> list[str]:
+        return [key for key in _NEEDED if rule.metrics.get(key) is None]
+
+    asked = dict.fromkeys((_head(rule), walk) for rule, walk in usable if measure is not None and lacking(rule))
+    found = dict(zip(asked, measure(list(asked)), strict=True)) if measure is not None and asked else {}
+    versions = []
+    for rule, walk in usable:
+        missing = lacking(rule)
+        many = [
+            replace(
+                rule,
+                metrics={**(one if len(missing) == len(_NEEDED) else {k: one[k] for k in missing}), **rule.metrics},
+                metadata={**rule.metadata, _MEASURED: ", ".join(missing)},
+            )
+            for one in (found.get((_head(rule), walk), ()) if missing else ())
+        ]
+        versions.append((many or [rule], walk))
+    return versions
+
+
+def _head(rule: Rule) -> str:
+    assert rule.head is not None
+    return rule.head.predicate
 
 
 def _rank(rule: Rule) -> tuple[float, float, str]:
@@ -192,14 +251,14 @@ def mine_rules(
         graph: The training part.
         lengths: Numbers of body atoms.
         min_confidence: Least confidence, from 0 to 1.
-        min_support: Least support, at least 1.
+        min_support: Least support; 0 means 1, since rules without support are not found.
         seed: Of the walks.
 
     Raises:
         InputError: If a length is not one that the miner finds.
         MissingExtraError: If the graph is static and the engine is asked for that is not installed.
     """
-    lengths = sorted(set(lengths))
+    lengths, min_support = sorted(set(lengths)), max(1, min_support)
     most = 3 if graph.is_temporal else 2
     if not lengths or not 1 <= lengths[0] <= lengths[-1] <= most:
         raise InputError(f"lengths: expected numbers of body atoms from 1 to {most}, got {list(lengths)}.")

@@ -13,9 +13,10 @@ from rulewise.corpus.linearise import graph_corpus, question_text
 from rulewise.corpus.split import part_of
 from rulewise.errors import InputError
 from rulewise.evaluation.benchmark import WHOLE, Benchmark
-from rulewise.evaluation.ruleqa.bank import Bank, make_bank, mine_rules
+from rulewise.evaluation.ruleqa.bank import Bank, Walk, make_bank, mine_rules
 from rulewise.evaluation.ruleqa.datasheet import Facts, datasheet
 from rulewise.evaluation.ruleqa.documents import chosen_facts
+from rulewise.evaluation.ruleqa.measured import measure_walks
 from rulewise.evaluation.ruleqa.oracle import FactIndex
 from rulewise.evaluation.ruleqa.parts import Parts, joined, read_parts
 from rulewise.evaluation.ruleqa.presets import Preset, find_preset, preset_graph
@@ -104,7 +105,8 @@ def build_ruleqa(
     Args:
         parts: The graph.
         settings: What the set is made with.
-        rules: Rules to take instead of mining; the thresholds hold for them too.
+        rules: Rules to take instead of mining; the thresholds hold for them too. Those without confidence or support
+            are measured on the training part, see `rulewise.evaluation.ruleqa.measured`.
         rules_from: What those rules are, for the datasheet.
         preset: The paper's set that is aimed at, for the datasheet.
         on_stage: Called before each stage.
@@ -119,7 +121,7 @@ def build_ruleqa(
         parts = parts.redrawn(seed=seed)
     parts = parts.with_holdout(settings.holdout, seed=seed + 1)
     tell("finding rules")
-    bank = _bank(parts.train, settings, rules, rules_from)
+    bank = _bank(parts.train, settings, rules, rules_from, tell)
     tell("finding oracle documents")
     facts = parts.train if settings.documents == "train" else joined([parts.train, parts.valid], name="documents")
     check_leak(facts, parts.test)
@@ -256,7 +258,9 @@ def _rows(graph: KnowledgeGraph) -> Iterable[tuple[int, int, int, int]]:
     return zip(graph.subjects.tolist(), graph.relations.tolist(), graph.objects.tolist(), times, strict=True)
 
 
-def _bank(train: KnowledgeGraph, settings: RuleQASettings, rules: Iterable[Rule] | None, rules_from: str) -> Bank:
+def _bank(
+    train: KnowledgeGraph, settings: RuleQASettings, rules: Iterable[Rule] | None, rules_from: str, tell: OnStage
+) -> Bank:
     how = rules_from or "given by the user"
     if rules is None:
         rules, how = mine_rules(
@@ -266,6 +270,11 @@ def _bank(train: KnowledgeGraph, settings: RuleQASettings, rules: Iterable[Rule]
             min_support=settings.min_support,
             seed=settings.seed,
         )
+
+    def measure(asked: Sequence[tuple[str, Walk]]) -> list[list[Mapping[str, float]]]:
+        tell(f"measuring {len(asked):,} rules that come without confidence or support")
+        return measure_walks(asked, train)
+
     bank = make_bank(
         rules,
         relations=(train.relation_names[r] for r in sorted(set(train.relations.tolist()))),
@@ -274,9 +283,16 @@ def _bank(train: KnowledgeGraph, settings: RuleQASettings, rules: Iterable[Rule]
         max_rules=settings.most.rules,
         same_relation=settings.same_relation,
         how=how,
+        is_temporal=train.is_temporal,
+        measure=measure,
     )
     if not len(bank.library):
-        raise InputError(f"{settings.name}: no rule is left. Left out: {bank.dropped or 'none'}. Lower the thresholds.")
+        left_out = ", ".join(f"{n} for {reason}" for reason, n in bank.dropped.items())
+        raise InputError(
+            f"{settings.name}: no rule is left. Left out: {left_out or 'none, for there was no rule'}. The thresholds "
+            f"are a confidence of {settings.min_confidence:g} and a support of {settings.min_support}: lower them, or "
+            "give other rules."
+        )
     return bank
 
 

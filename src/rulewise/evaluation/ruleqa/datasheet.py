@@ -9,6 +9,7 @@ from typing import Any
 
 from rulewise.corpus.graph import KnowledgeGraph
 from rulewise.evaluation.ruleqa.bank import Bank
+from rulewise.evaluation.ruleqa.measured import how_measured
 from rulewise.evaluation.ruleqa.parts import Parts
 from rulewise.evaluation.ruleqa.presets import Preset
 from rulewise.evaluation.ruleqa.queries import Asked
@@ -79,6 +80,7 @@ def datasheet(facts: Facts) -> dict[str, Any]:
         "relations": dict(sorted(relations.items(), key=lambda pair: (-pair[1], pair[0]))),
         "rules": {
             "from": facts.bank.how,
+            **_measured(facts),
             "left_out": facts.bank.dropped,
             "by_body_atoms": {
                 str(n): count for n, count in sorted(Counter(len(r.body) for r in facts.bank.library).items())
@@ -103,6 +105,20 @@ def datasheet(facts: Facts) -> dict[str, Any]:
             },
         },
         "settings": settings.to_dict(),
+    }
+
+
+def _measured(facts: Facts) -> dict[str, Any]:
+    """How many rules brought their metrics, and how many were measured; nothing where no rule was."""
+    measured = facts.bank.measured
+    if not measured:
+        return {}
+    whole = sum(len(keys) > 1 for keys in measured.values())
+    return {
+        "with_confidence_and_support_of_their_own": len(facts.bank.library) - len(measured),
+        "measured_on_the_training_facts": whole,
+        "measured_where_one_of_the_two_was_missing": len(measured) - whole,
+        "measured_as": how_measured(facts.parts.train),
     }
 
 
