@@ -16,7 +16,7 @@ from rulewise.pipelines.knowledge.chain_of_knowledge import ChainOfKnowledge
 from rulewise.pipelines.knowledge.verify_edit import VerifyAndEdit
 from rulewise.pipelines.rulerag import RuleRag
 from rulewise.retrieval.corpus_index import CorpusIndex
-from rulewise.retrieval.corpus_sources import write_sources
+from rulewise.retrieval.corpus_sources import Sources
 from rulewise.retrieval.guided.search import GuidedRetriever
 from rulewise.settings import Settings
 from rulewise.testing import ScriptedLLM
@@ -215,8 +215,7 @@ def test_what_was_read_is_told(rag, settings, tmp_path: Path):
 
 def test_an_index_whose_documents_changed_is_refused(rag, settings, tmp_path: Path):
     source, index = Path(rag.documents[0]), tmp_path / "index"
-    CorpusIndex.build(read_documents(source).corpus, index)
-    write_sources(index, [source])
+    CorpusIndex.build(read_documents(source).corpus, index, sources=Sources.of([source]).text())
     built = replace(rag, documents=(str(index),))
     assert build_rag_search(built, settings=settings).run([QUERY])[0].hits
     with pytest.raises(InputError, match="is an index already"):

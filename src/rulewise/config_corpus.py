@@ -38,7 +38,7 @@ def read_corpus(
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
     chunk_tokens: int = 200,
-    overlap: int = 40,
+    overlap: int | None = None,
     on_note: OnNote | None = None,
 ) -> ReadCorpus:
     """The documents of files and folders, or of the facts of a graph, one a fact.
@@ -50,7 +50,7 @@ def read_corpus(
         columns: See `rulewise.corpus.documents.read_documents`; not for a graph.
         encoding: Encoding of text files; None finds it. Not for a graph.
         chunk_tokens: The most tokens of a chunk.
-        overlap: The most tokens that a chunk shares with the one before.
+        overlap: The most tokens that a chunk shares with the one before; None for a fifth of `chunk_tokens`.
         on_note: Told the first problems and the summary.
 
     Raises:
@@ -104,12 +104,17 @@ def _read_files(
     columns: Mapping[str, str] | None,
     encoding: str | None,
     chunk_tokens: int,
-    overlap: int,
+    overlap: int | None,
 ) -> ReadCorpus:
     from rulewise.corpus.documents import read_documents
 
     found = read_documents(
-        paths, strict=strict, columns=columns, encoding=encoding, chunk_tokens=chunk_tokens, overlap=overlap
+        paths,
+        strict=strict,
+        columns=columns,
+        encoding=encoding,
+        chunk_tokens=chunk_tokens,
+        overlap=chunk_tokens // 5 if overlap is None else overlap,
     )
     return ReadCorpus(found.corpus, found.summary(), found.to_dict())
 
@@ -131,7 +136,7 @@ def open_documents(config: RagConfig, encoder: Encoder | None, *, on_note: OnNot
         StaleIndexError: If documents changed since the index was built.
     """
     from rulewise.retrieval.corpus_open import EXACT_BELOW, open_corpus_index
-    from rulewise.retrieval.corpus_sources import check_sources
+    from rulewise.retrieval.corpus_sources import BuildSettings, check_sources
 
     paths = [Path(one) for one in config.documents]
     if not paths:
@@ -152,7 +157,8 @@ def open_documents(config: RagConfig, encoder: Encoder | None, *, on_note: OnNot
                 f"{paths[0]}: is an index already. Leave out --graph, --document-map and --document-encoding: they say "
                 "how documents are read."
             )
-        check_sources(paths[0])
+        if (doubt := check_sources(paths[0])) and on_note is not None:
+            on_note(doubt)
         return open_corpus_index(paths[0], encoder=encoder)
     read = read_corpus(
         paths,
@@ -163,8 +169,15 @@ def open_documents(config: RagConfig, encoder: Encoder | None, *, on_note: OnNot
         on_note=on_note,
     )
     if len(read.corpus) >= EXACT_BELOW:
+        used = BuildSettings(
+            graph=config.graph,
+            encoder=config.encoder,
+            columns=dict(config.document_map),
+            encoding=config.document_encoding,
+            strict=config.strict,
+        )
         raise InputError(
-            f"{len(read.corpus):,} documents are too many to index at every start. Build an index once: "
-            f"rulewise rag build {paths[0]} --out DIR, and give it as --documents DIR."
+            f"{len(read.corpus):,} documents are too many to index at every start. Build an index once, and give it as "
+            f"--documents DIR: {used.command(paths, 'DIR')}"
         )
     return open_corpus_index(read.corpus, encoder=encoder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -147,19 +148,53 @@ def test_a_damaged_index_is_refused_with_what_mends_it(docs: Path, tmp_path: Pat
     assert "rulewise rag build" in str(shown.exception)
 
 
-def test_an_index_of_documents_that_changed_is_refused(docs: Path, tmp_path: Path):
+@pytest.mark.parametrize("store", ["files", "lance"])
+def test_an_index_of_documents_that_changed_is_refused(docs: Path, tmp_path: Path, store: str):
+    if store == "lance":
+        pytest.importorskip("lance", reason="needs the extra 'store'")
     index = tmp_path / "index"
-    invoke("build", docs, "--out", index)
+    assert invoke("build", docs, "--out", index, "--store", store, "--chunk-tokens", 50).exit_code == 0
     (docs / "sick.txt").touch()
     assert invoke("search", QUESTION, "--documents", index).exit_code == 0  # another time, the same text
     (docs / "new.txt").write_text("First class needs an approval.")
     shown = invoke("search", QUESTION, "--documents", index)
     assert "is out of date" in str(shown.exception)
     assert "new.txt" in str(shown.exception)
-    assert invoke("build", docs, "--out", index).exit_code == 0
+    command = shlex.split(str(shown.exception).partition("Build it anew: ")[2])
+    assert command[:3] == ["rulewise", "rag", "build"]
+    assert "--chunk-tokens" in command
+    assert invoke(*command[2:]).exit_code == 0
     assert "First class needs an approval." in invoke("search", QUESTION, "--documents", index).stdout
     shutil.rmtree(docs)
-    assert invoke("search", QUESTION, "--documents", index).exit_code == 0  # an index may outlive its documents
+    moved = invoke("search", QUESTION, "--documents", index)
+    assert moved.exit_code == 0  # an index may outlive its documents
+    assert "whether it is up to date cannot be said" in moved.stderr
+
+
+def test_documents_that_change_while_they_are_read_are_not_indexed(docs: Path, tmp_path: Path, monkeypatch):
+    from rulewise.config_corpus import read_corpus
+
+    def changing(*arguments, **options):
+        read = read_corpus(*arguments, **options)
+        (docs / "sick.txt").write_text("No note is needed.")
+        return read
+
+    monkeypatch.setattr("rulewise.config_corpus.read_corpus", changing)
+    assert "sick.txt changed" in str(invoke("build", docs, "--out", tmp_path / "index").exception)
+    assert not (tmp_path / "index").exists()
+
+
+def test_small_chunks_need_no_overlap_to_be_named(docs: Path, tmp_path: Path):
+    assert invoke("build", docs, "--out", tmp_path / "index", "--chunk-tokens", 16).exit_code == 0
+
+
+def test_an_index_is_not_built_over_its_documents(docs: Path, tmp_path: Path):
+    index = tmp_path / "index"
+    assert invoke("build", docs, "--out", index).exit_code == 0
+    (index / "more.txt").write_text("mine")
+    assert "would be replaced" in str(invoke("build", index / "more.txt", "--out", index).exception)
+    assert (index / "more.txt").read_text() == "mine"
+    assert "none: is not there" in str(invoke("build", "none", "--out", index).exception)
 
 
 def test_an_index_is_not_mixed_with_documents(docs: Path, tmp_path: Path):

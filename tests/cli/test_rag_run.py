@@ -62,8 +62,9 @@ class Place:
         self.llm = Counting(list(replies))
         llm = MeteredLLM(self.llm, load_prices(None))
         self.monkeypatch.setattr("rulewise.config.open_llm", lambda config, settings: llm)
-        common = ["--queries", self.queries, "--out", self.out, "--documents", self.folder / "docs.jsonl",
-                  "--rules", self.folder / "rules.csv"]  # fmt: skip
+        common = ["--queries", self.queries, "--out", self.out, "--rules", self.folder / "rules.csv"]
+        if "--documents" not in arguments:
+            common += ["--documents", self.folder / "docs.jsonl"]
         return CliRunner().invoke(cli, ["rag", "run", *map(str, (*common, *arguments))])
 
     def answers(self) -> list[tuple[str, str]]:
@@ -211,6 +212,19 @@ def test_a_run_does_not_go_on_with_other_settings(place: Place):
     (place.folder / "out.jsonl.settings.json").unlink()
     assert "what it holds is not known" in str(place.run().exception)
     assert place.out.read_bytes() == before
+
+
+def test_a_run_does_not_go_on_over_a_store_that_changed(place: Place):
+    pytest.importorskip("lance", reason="needs the extra 'store'")
+    from rulewise.retrieval.lance_store import LanceStore
+    from rulewise.types import Document
+
+    store = LanceStore.build(place.folder / "store", [Document(id="d", text="Rides of four hours are first class.")])
+    given = ("--documents", place.folder / "store")
+    assert place.run(*given, replies=[GOOD] * 5).exit_code == 0
+    assert "5 of 5 questions are there already" in place.run(*given).output
+    store.add([Document(id="e", text="Rides of two hours are second class.")])
+    assert "documents_sha256" in str(place.run(*given).exception)
 
 
 def test_the_same_settings_from_a_file_are_the_same(place: Place):

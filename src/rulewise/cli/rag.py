@@ -36,9 +36,7 @@ def rag() -> None:
 @click.option("--out", type=PATH, required=True, help="Folder of the index.")
 @click.option("--graph", "is_graph", is_flag=True, help="The documents are facts of a knowledge graph.")
 @click.option("--chunk-tokens", type=click.IntRange(min=16), default=200, show_default=True, help="Most of a chunk.")
-@click.option(
-    "--overlap", type=click.IntRange(min=0), default=40, show_default=True, help="Shared with the one before."
-)
+@click.option("--overlap", type=click.IntRange(min=0), help="Shared with the one before. [default: a fifth of a chunk]")
 @click.option("--analyzer", default="rule", show_default=True, help="How texts become terms.")
 @click.option("--encoder", metavar="SPEC", help="Make vectors too: local, st:MODEL or openai:MODEL.")
 @click.option(
@@ -58,7 +56,7 @@ def build(
     out: Path,
     is_graph: bool,
     chunk_tokens: int,
-    overlap: int,
+    overlap: int | None,
     analyzer: str,
     encoder: str | None,
     store: str,
@@ -74,11 +72,28 @@ def build(
     """
     from rulewise.config import open_encoder
     from rulewise.config_corpus import is_built_index, read_corpus
+    from rulewise.files import check_not_input
+    from rulewise.retrieval.corpus_sources import BuildSettings, Sources
     from rulewise.settings import read_settings
 
+    check_not_input(out, documents)
     if mixed := next(filter(is_built_index, documents), None):
         raise InputError(f"{mixed}: is an index, and an index is built from documents. Give those.")
+    if missing := next((path for path in documents if not path.exists()), None):
+        raise InputError(f"{missing}: is not there. Give files or folders of documents.")
     used = open_encoder(encoder, read_settings()) if encoder else None
+    settings = BuildSettings(
+        graph=is_graph,
+        chunk_tokens=chunk_tokens,
+        overlap=overlap,
+        analyzer=analyzer,
+        encoder=encoder or "",
+        store=store,
+        columns=columns,
+        encoding=encoding or "",
+        strict=strict,
+    )
+    sources = Sources.of(documents, settings)
     read = read_corpus(
         documents,
         graph=is_graph,
@@ -89,23 +104,19 @@ def build(
         overlap=overlap,
         on_note=note,
     )
+    sources.check_unchanged()
     corpus = read.corpus
+    named: dict[str, Any] = {"analyzer": analyzer, "encoder_spec": encoder or "", "sources": sources.text()}
     if store == "lance":
         from rulewise.retrieval.lance_store import LanceStore
 
         with progress("writing documents", len(corpus)) as advance:
-            LanceStore.build(
-                out, corpus, analyzer=analyzer, encoder=used, encoder_spec=encoder or "", on_progress=advance
-            )
+            LanceStore.build(out, corpus, encoder=used, on_progress=advance, **named)
     else:
         from rulewise.retrieval.corpus_index import CorpusIndex
-        from rulewise.retrieval.corpus_sources import write_sources
 
         with _steps() as tell:
-            CorpusIndex.build(
-                corpus, out, analyzer=analyzer, encoder=used, encoder_spec=encoder or "", on_progress=tell
-            )
-        write_sources(out, documents)
+            CorpusIndex.build(corpus, out, encoder=used, on_progress=tell, **named)
     if as_json:
         built = {"index": str(out), "documents": len(corpus), "store": store, "encoder": encoder}
         emit({**built, "read": read.report})

@@ -176,7 +176,7 @@ def run_settings(config: Config, *, out: Path, queries: Path, relation: str | No
     own = {name: value for name, value in asdict(rag).items() if name not in _PATHS}
     own |= {"k": rag.n_kept, "shown": rag.shown or rag.n_kept, "k_per_rule": rag.k_per_rule or rag.n_kept}
     own |= {name: [_from(out, path) for path in paths] for name, paths in files.items()}
-    own |= {f"{name}_sha256": _sum(name, paths) for name, paths in files.items() if paths}
+    own |= {f"{name}_sha256": _sum(name, paths, graph=rag.graph) for name, paths in files.items() if paths}
     own |= {"model": "" if llm.replay else llm.model or model, "base_url": llm.base_url, "relation": relation or ""}
     own |= {name: _from(out, Path(path)) for name in ("replay", "batch") if (path := getattr(llm, name))}
     return own
@@ -189,21 +189,23 @@ def _from(out: Path, path: Path) -> str:
         return path.resolve().as_posix()
 
 
-def _sum(name: str, paths: Sequence[Path]) -> str:
+def _sum(name: str, paths: Sequence[Path], *, graph: bool) -> str:
     """A checksum of what files and folders hold; of an index, what it was made of."""
     from rulewise.retrieval.corpus_sources import file_sums
 
     if name == "documents" and len(paths) == 1 and is_built_index(paths[0]):
         return _of_index(paths[0])
-    return sha256_texts(sorted(sha for _, sha in file_sums([path for path in paths if path.exists()]).values()))
+    found = file_sums([path for path in paths if path.exists()], graph=graph and name == "documents")
+    return sha256_texts(sorted(one.sha256 for one in found.values()))
 
 
 def _of_index(path: Path) -> str:
     from rulewise.retrieval.index_folder import MANIFEST
 
     file = path / MANIFEST
-    if not file.is_file():
-        return ""  # a store of Lance changes by appending, and has no checksum of all
+    if not file.is_file():  # a store of Lance, of which every change writes a version
+        versions = sorted(one for one in (path / "_versions").iterdir() if one.is_file())
+        return sha256_texts(text for one in versions for text in (one.name, sha256_file(one)))
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
         return sha256_texts(

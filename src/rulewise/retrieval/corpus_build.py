@@ -24,6 +24,7 @@ from rulewise.retrieval.analyzers import Analyzer
 from rulewise.retrieval.base import Encoder
 from rulewise.retrieval.corpus_columns import sorted_positions
 from rulewise.retrieval.corpus_folder import FORMAT, write_manifest
+from rulewise.retrieval.corpus_sources import SOURCES
 from rulewise.retrieval.corpus_terms import postings_of, save_postings, write_matrix
 from rulewise.retrieval.index_folder import MANIFEST
 from rulewise.retrieval.top import item_ids, item_texts
@@ -37,7 +38,7 @@ Progress = Callable[[str, int, int], None]
 _BLOCK = 1 << 14
 _ENCODED_AT_ONCE = 1024
 _DONE = "vectors.json"
-_OPTIONAL = ("vectors.npy", "metadata.bin", "metadata.npy", "sources.json")
+_OPTIONAL = ("vectors.npy", "metadata.bin", "metadata.npy", SOURCES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +104,15 @@ def work_folder(out: Path) -> Path:
 
 
 def build_folder(
-    corpus: Sequence[Document], out: Path, plan: BuildPlan, *, created: str, on_progress: Progress | None
+    corpus: Sequence[Document],
+    out: Path,
+    plan: BuildPlan,
+    *,
+    created: str,
+    sources: str = "",
+    on_progress: Progress | None = None,
 ) -> None:
-    """Build an index and put it in its place; the caller holds the lock.
+    """Build an index, with what is kept of its sources if anything, and put it in its place; the caller holds the lock.
 
     Raises:
         InputError: If there is something at `out` that is no index, or ids repeat.
@@ -141,6 +148,9 @@ def build_folder(
         "n_terms": n_terms,
         "n_without_terms": n_without,
     }
+    (made / SOURCES).unlink(missing_ok=True)
+    if sources:
+        write_text(made / SOURCES, sources)
     write_manifest(made, manifest)
     _put(made, out)
     shutil.rmtree(work)

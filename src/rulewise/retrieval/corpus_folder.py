@@ -6,6 +6,7 @@ order.npy           positions of the ids in sorted order
 terms.bin           the terms, in the order of their columns
 scores.npy, items.npy, columns.npy    BM25 scores by term (CSC: data, indices, indptr)
 vectors.npy         the documents' vectors, if there is an encoder
+sources.json        the files that it was built from and how (`rulewise.retrieval.corpus_sources`), if that is known
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rulewise.corpus.corpus import Corpus
 from rulewise.corpus.mapped import MappedTexts
 from rulewise.errors import FileFormatError, StaleIndexError
 from rulewise.files import sha256_file, write_text
+from rulewise.retrieval import corpus_sources
 from rulewise.retrieval.bm25 import TermMatrix
 from rulewise.retrieval.corpus_columns import MappedIds, MappedRows
 from rulewise.retrieval.index_folder import MANIFEST, manifest_digest
@@ -56,7 +58,7 @@ class CorpusFolder(NamedTuple):
 
 def rebuild(path: Path) -> str:
     """What to do about an index that cannot be used."""
-    return f"Build it anew: rulewise rag build DOCUMENTS --out {path}"
+    return f"Build it anew: {corpus_sources.rebuild(path)}"
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:

@@ -55,6 +55,7 @@ class CorpusIndex:
         b: float = 0.4,
         encoder: Encoder | None = None,
         encoder_spec: str = "",
+        sources: str = "",
         on_progress: Progress | None = None,
     ) -> CorpusIndex:
         """Index a corpus into a folder and open it; an index that is there is replaced when the new one is whole.
@@ -72,6 +73,8 @@ class CorpusIndex:
             encoder: What encodes the documents; None for an index without vectors.
             encoder_spec: What `build_encoder` makes this encoder of, so that a loaded index can do so itself; not
                 needed for `local`.
+            sources: What `rulewise.retrieval.corpus_sources.Sources.text` gives of the files that the corpus was read
+                from, to be kept with the index; "" for nothing.
             on_progress: Called with the step ("texts", "terms", "scores", "vectors"), the documents that are done
                 and the documents there are.
 
@@ -87,7 +90,7 @@ class CorpusIndex:
         with writing(out):
             plan = plan_of(corpus, analyzer=made, k1=k1, b=b, encoder=encoder, encoder_spec=encoder_spec)
             now = dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds")
-            build_folder(corpus, out, plan, created=now, on_progress=on_progress)
+            build_folder(corpus, out, plan, created=now, sources=sources, on_progress=on_progress)
             # the files were written a moment ago, so that nothing is gained by reading all of them again
             return cls(out, read_corpus_folder(out, verify=False), encoder=encoder)
 

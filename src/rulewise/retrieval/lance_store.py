@@ -10,9 +10,11 @@ from typing import Any
 
 from rulewise.errors import FileFormatError, InputError, StaleIndexError
 from rulewise.extras import require
+from rulewise.files import write_text
 from rulewise.registry import unknown_name
 from rulewise.retrieval.analyzers import Analyzer, analyzer_from_spec, make_analyzer
 from rulewise.retrieval.base import Encoder
+from rulewise.retrieval.corpus_sources import SOURCES
 from rulewise.retrieval.lance_rows import SETTINGS, Repeats, in_ids, schema, table_batches
 from rulewise.retrieval.lance_search import LanceBM25, LanceDense, LanceHybrid
 from rulewise.retrieval.lance_write import (
@@ -85,6 +87,7 @@ class LanceStore:
         analyzer: Analyzer | str = "rule",
         encoder: Encoder | None = None,
         encoder_spec: str = "",
+        sources: str = "",
         on_progress: Callable[[int], None] | None = None,
     ) -> LanceStore:
         """Write documents, which are read once and never all in memory, and index them; a store there is replaced.
@@ -95,6 +98,8 @@ class LanceStore:
             analyzer: An analyzer or the name of one.
             encoder: What makes vectors; None for a store without.
             encoder_spec: What `build_encoder` makes this encoder of; not needed for `local`.
+            sources: What `rulewise.retrieval.corpus_sources.Sources.text` gives of the files that the documents are
+                read from, to be kept with the store; "" for nothing.
             on_progress: Called with the number of documents as they are written.
 
         Raises:
@@ -124,6 +129,8 @@ class LanceStore:
                 dataset = write_rows(lance, batches, arrow, scratch, mode="create")
                 refuse_repeats(dataset, repeats)
                 make_indexes(dataset)
+                if sources:
+                    write_text(scratch / SOURCES, sources)
                 put_in_place(scratch, path)
             except BaseException:
                 shutil.rmtree(scratch, ignore_errors=True)
