@@ -6,7 +6,6 @@ None of them brings documents or rules of this package's kind: both are the user
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,17 @@ from typing import Any
 from rulewise.corpus.corpus import Corpus
 from rulewise.errors import FileFormatError, InputError
 from rulewise.evaluation.benchmark import WHOLE, Benchmark
-from rulewise.evaluation.benchmarks.examples import ExampleReport, examples_from
+from rulewise.evaluation.benchmarks.examples import ANSWER_KEYS, ExampleReport, answers_of, examples_from
 from rulewise.registry import unknown_name
 from rulewise.retrieval.queries import read_rows
+from rulewise.rules.exchange import Pairs, loads
 from rulewise.rules.library import RuleLibrary
 from rulewise.rules.readers.read import read_library
 
 __all__ = ["OPENQA_LAYOUTS", "load_openqa", "read_rule_bank"]
 
 Rows = Iterator[tuple[int, Any]]
+_Convert = Callable[[dict[str, Any], int], dict[str, Any]]
 
 _SOURCES: Mapping[str, str] = {
     "openqa": "",
@@ -71,7 +72,8 @@ def load_openqa(
 
     Raises:
         UnknownNameError: If the layout is not known.
-        FileFormatError: If a file cannot be read, or a row has a problem and `strict` is true.
+        FileFormatError: If a file cannot be read, or a row has a problem and `strict` is true. In the layouts of the
+            public sets a question without an answer is a problem; in Rulewise's own it is read, and not scored.
         OSError: If a file cannot be opened.
     """
     if layout not in OPENQA_LAYOUTS:
@@ -133,46 +135,61 @@ def _read(path: Path, layout: str, split: str, *, strict: bool) -> ExampleReport
         rows = read_rows(path) if path.suffix == ".jsonl" else enumerate(_json(path, list), start=1)
     else:
         found = _json(path, dict)
+        if isinstance(found, Pairs):
+            raise FileFormatError(f"{path}: the split {found.repeated!r} stands twice. Keep one of them.")
         if split not in found:
             raise InputError(f"{path}: {unknown_name('split', split, found)}")
-        if not isinstance(found[split], dict):
-            raise FileFormatError(f"{path}: the split {split!r} is no object of questions.")
-        rows = enumerate(({"id": i, **value} for i, value in _objects(path, found[split])), start=1)
+        rows = _objects(path, found[split], split)
     return examples_from(_converted(rows, _CONVERTERS[layout]), source=path, strict=strict)
 
 
 def _json(path: Path, kind: type) -> Any:
     try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
-    except ValueError as exc:
-        raise FileFormatError(f"{path}: not JSON ({exc}).") from exc
+        data = loads(path.read_text(encoding="utf-8-sig"))
+    except (InputError, UnicodeDecodeError) as exc:
+        raise FileFormatError(f"{path}: not JSON in UTF-8 ({exc}).") from exc
     if not isinstance(data, kind):
         raise FileFormatError(f"{path}: expected a JSON {'list' if kind is list else 'object'}.")
     return data
 
 
-def _objects(path: Path, found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for number, (key, value) in enumerate(found.items(), start=1):
-        if not isinstance(value, dict):
-            raise FileFormatError(f"{path}: item {number}, {key!r}: expected an object.")
-        yield key, value
+def _objects(path: Path, found: Any, split: str) -> Rows:
+    """Each question of a split with its id; those of ids that stand twice, too, whose second is then a problem."""
+    if not isinstance(found, dict):
+        raise FileFormatError(f"{path}: the split {split!r} is no object of questions.")
+    pairs = found.pairs if isinstance(found, Pairs) else found.items()
+    for number, (key, value) in enumerate(pairs, start=1):
+        if isinstance(value, dict) and not isinstance(value, Pairs):
+            yield number, {**value, "id": key}
+        else:
+            yield number, value if isinstance(value, Pairs) else InputError(f"{key!r}: expected an object.")
 
 
 def _table(path: Path) -> Rows:
     before = csv.field_size_limit(_MAX_FIELD)
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            for number, row in enumerate(csv.DictReader(lines, delimiter="\t"), start=1):
-                yield number, {key: value for key, value in row.items() if key and value}
+            rows = csv.DictReader(lines, delimiter="\t")
+            for row in rows:
+                if None in row:
+                    yield rows.line_num, InputError(f"more cells than the {len(row) - 1} columns that are named.")
+                else:
+                    yield rows.line_num, {key: value for key, value in row.items() if key and value}
     except (csv.Error, UnicodeDecodeError) as exc:
         raise FileFormatError(f"{path}: not a table in UTF-8 with tabs between columns ({exc}).") from exc
     finally:
         csv.field_size_limit(before)
 
 
-def _converted(rows: Iterable[tuple[int, Any]], convert: Callable[[dict[str, Any], int], Any]) -> Rows:
+def _converted(rows: Iterable[tuple[int, Any]], convert: _Convert) -> Rows:
     for number, row in rows:
-        yield number, convert(dict(row), number) if isinstance(row, Mapping) else row
+        if not isinstance(row, Mapping) or isinstance(row, Pairs):
+            yield number, row
+            continue
+        try:
+            yield number, convert(dict(row), number)
+        except InputError as reason:
+            yield number, reason
 
 
 def _plain(row: dict[str, Any], _: int) -> dict[str, Any]:
@@ -180,38 +197,65 @@ def _plain(row: dict[str, Any], _: int) -> dict[str, Any]:
 
 
 def _nq(row: dict[str, Any], number: int) -> dict[str, Any]:
-    row.setdefault("id", f"nq:{number}")
-    return row
+    if row.get("id") is None:
+        row["id"] = f"nq:{number}"
+    return _answered(row)
 
 
 def _hotpotqa(row: dict[str, Any], _: int) -> dict[str, Any]:
     kept = {key: value for key, value in row.items() if key not in ("_id", "context", "supporting_facts")}
-    return {"id": row["_id"], **kept} if "_id" in row else kept
+    return _answered({"id": row["_id"], **kept} if "_id" in row else kept)
 
 
 def _popqa(row: dict[str, Any], _: int) -> dict[str, Any]:
     answers = row.pop("possible_answers", None)
-    if isinstance(answers, str):
+    if isinstance(answers, str) and answers.lstrip()[:1] in ("[", "{", '"'):
         try:
-            answers = json.loads(answers)
-        except ValueError:
-            answers = [answers]
-    return row if answers is None else {**row, "answers": answers}
+            answers = loads(answers)
+        except InputError as exc:
+            raise InputError(f"possible_answers: {exc}") from None
+    return _answered(row if answers is None else {**row, "answers": answers})
 
 
 def _asqa(row: dict[str, Any], _: int) -> dict[str, Any]:
     pairs = row.get("qa_pairs")
-    pairs = [pair for pair in pairs if isinstance(pair, Mapping)] if isinstance(pairs, list) else []
-    answers = [text for pair in pairs for text in pair.get("short_answers", ())]
-    return {
-        "id": row["id"],
-        "question": row.get("ambiguous_question"),
-        "answers": list(dict.fromkeys(answers)),
-        "readings": [pair.get("question") for pair in pairs],
-    }
+    if not isinstance(pairs, list):
+        raise InputError("qa_pairs: expected a list of objects with question and short_answers.")
+    answers: list[str] = []
+    readings: list[str] = []
+    for place, pair in enumerate(pairs, start=1):
+        if not isinstance(pair, Mapping) or isinstance(pair, Pairs):
+            raise InputError(f"qa_pairs: expected an object as item {place}, each key once.")
+        found, reading = pair.get("short_answers"), pair.get("question")
+        if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+            raise InputError(f"short_answers: expected a list of texts in item {place} of qa_pairs.")
+        if not isinstance(reading, (str, type(None))):
+            raise InputError(f"question: expected a text in item {place} of qa_pairs.")
+        answers += found
+        readings.append(reading or "")
+    return _answered(
+        {
+            "id": row["id"],
+            "question": row.get("ambiguous_question"),
+            "answers": list(dict.fromkeys(answers)),
+            "readings": readings,
+        }
+    )
 
 
-_CONVERTERS: Mapping[str, Callable[[dict[str, Any], int], Any]] = {
+def _answered(row: dict[str, Any]) -> dict[str, Any]:
+    """The row, if it has an answer: a question of a public set that has none was not read rightly.
+
+    Raises:
+        InputError: If it has none, or what stands there is no answer.
+    """
+    key = next((key for key in ANSWER_KEYS if row.get(key) is not None), None)
+    if key is None or not answers_of(row[key]):
+        raise InputError("no answer. Expected the acceptable answers under the name that the layout has for them.")
+    return row
+
+
+_CONVERTERS: Mapping[str, _Convert] = {
     "openqa": _plain,
     "nq": _nq,
     "hotpotqa": _hotpotqa,
