@@ -276,6 +276,32 @@ def test_what_was_recorded_is_replayed_and_a_trace_is_saved(docs: Path, rules: P
     assert saved.answer.rule_ids == ("train",)
 
 
+def test_nothing_is_asked_if_the_traces_cannot_be_saved(docs: Path, rules: Path, tmp_path: Path, recorder: Recorder):
+    recorder.answer()
+    common = ("ask", QUESTION, "--documents", docs, "--rules", rules, "--save")
+    (tmp_path / "notes.txt").write_text("mine")
+    assert "Nothing was asked" in str(invoke(*common, tmp_path / "notes.txt").exception)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert "which is read as documents" in str(invoke(*common, docs / "traces.jsonl").exception)
+    (tmp_path / "sub").mkdir()
+    assert "is a folder" in str(invoke(*common, tmp_path / "sub").exception)
+    assert not recorder.path.exists()
+
+
+def test_answers_that_cannot_be_saved_after_all_are_shown(
+    docs: Path, rules: Path, tmp_path: Path, recorder, monkeypatch
+):
+    def full(path: Path, rows: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rulewise.files.write_jsonl", full)
+    recorder.answer(GOOD)
+    shown = invoke("ask", QUESTION, "--documents", docs, "--rules", rules, "--save", tmp_path / "traces.jsonl")
+    assert "Yes, first class." in shown.stdout
+    assert shown.exit_code == 1
+    assert "No space left on device" in str(shown.exception)
+
+
 def test_build_reports_what_was_read_and_left_out_as_one_object(docs: Path, tmp_path: Path):
     (docs / "blank.txt").touch()
     (docs / "rows.jsonl").write_text('{"text": "one"}\n{"id": "x"}\n')

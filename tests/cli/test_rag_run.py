@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rulewise.cli import cli
-from rulewise.cli.rag_traces import TraceFile
+from rulewise.cli.rag_traces import TraceFile, check_save
 from rulewise.errors import FileFormatError, InputError
 from rulewise.llm.base import Completion
 from rulewise.pipelines.rag_trace import RagTrace
@@ -255,7 +255,37 @@ def test_traces_go_neither_over_what_is_read_nor_among_documents(place: Place):
     (place.folder / "more").mkdir()
     (place.folder / "more" / "a.jsonl").write_text('{"text": "one"}\n')
     among = place.run("--documents", place.folder / "more", "--out", place.folder / "more" / "out.jsonl")
-    assert "Give an --out that lies elsewhere" in str(among.exception)
+    assert "Give a file that lies elsewhere" in str(among.exception)
+
+
+def test_what_is_saved_replaces_only_traces_of_the_same_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "saved.jsonl"
+    check_save(file, QUERIES)
+    assert not file.exists()
+    file.write_text(json.dumps(trace(0, text="a").to_dict()) + "\n")
+    check_save(file, QUERIES)
+    for text in (
+        "mine\n",
+        "[1]\n",
+        json.dumps({**trace(0, text="a").to_dict(), "query": {"id": "q0", "text": "Else?"}}),
+    ):
+        file.write_text(text)
+        with pytest.raises(InputError, match="Nothing was asked"):
+            check_save(file, QUERIES)
+        assert file.read_text() == text
+    with pytest.raises(InputError, match="is a folder"):
+        check_save(tmp_path, QUERIES)
+    with pytest.raises(InputError, match="no regular file"):
+        check_save(Path("/dev/null"), QUERIES)
+    with pytest.raises(InputError, match="there is no folder"):
+        check_save(tmp_path / "none" / "a.jsonl", QUERIES)
+
+    def refused(**options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refused)
+    with pytest.raises(InputError, match=r"cannot be written \(Permission denied\)"):
+        check_save(tmp_path / "new.jsonl", QUERIES)
 
 
 def test_the_traces_of_other_questions_are_refused(place: Place):

@@ -187,16 +187,37 @@ def ask(
     relation: str | None,
 ) -> None:
     """Answer questions from documents and rules, and name the rules and documents that bear the answer out."""
+    from rulewise.cli.rag_traces import check_free, check_save
+
+    if save_file is not None:
+        check_free(save_file, config, read=[query_file, _config_file()])
     queries = read_questions(questions, query_file, relation=relation, strict=config.rag.strict)
+    if save_file is not None:
+        check_save(save_file, queries)
     pipeline, llm = _open(config, relation)
     traces = pipeline.run(queries, on_stage=_tell if sys.stderr.isatty() else None)
-    if save_file is not None:
-        from rulewise.files import write_jsonl
-
-        write_jsonl(save_file, [trace.to_dict() for trace in traces])
+    fault = None if save_file is None else _save(save_file, traces)
     _show(traces, as_json=as_json)
     (note if as_json else click.echo)(llm.line())
+    if fault is not None:
+        raise InputError(f"{save_file}: could not be written ({fault}). The answers are those above.") from fault
     click.get_current_context().exit(_failures([trace.failure for trace in traces]))
+
+
+def _config_file() -> Path | None:
+    given: Path | None = click.get_current_context().params.get("config_file")
+    return given
+
+
+def _save(path: Path, traces: Sequence[RagTrace]) -> OSError | None:
+    """Write traces; what kept them from being written, so that they can be shown all the same."""
+    from rulewise.files import write_jsonl
+
+    try:
+        write_jsonl(path, [trace.to_dict() for trace in traces])
+    except OSError as exc:
+        return exc
+    return None
 
 
 @rag.command()
@@ -209,9 +230,10 @@ def run(query_file: Path, out: Path, keep_failed: bool, config: Config, relation
 
     A second run goes on where the first one was, and asks again what has no answer.
     """
-    from rulewise.cli.rag_traces import TraceFile, run_settings
+    from rulewise.cli.rag_traces import TraceFile, check_free, run_settings
     from rulewise.settings import read_settings
 
+    check_free(out, config, read=[query_file, _config_file()])
     queries = read_questions((), query_file, relation=relation, strict=config.rag.strict)
     settings = run_settings(config, out=out, queries=query_file, relation=relation, model=read_settings().llm)
     file = TraceFile(out)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -23,7 +24,7 @@ from rulewise.files import check_not_input, sha256_file, sha256_texts, write_byt
 from rulewise.pipelines.rag_trace import RagTrace
 from rulewise.types import Query
 
-__all__ = ["TraceFile", "run_settings"]
+__all__ = ["TraceFile", "check_free", "check_save", "run_settings"]
 
 _PATHS = ("documents", "rules", "aliases", "shots")
 
@@ -150,6 +151,61 @@ def _read(path: Path, data: bytes, queries: Sequence[Query]) -> tuple[dict[str, 
     return lines, failures
 
 
+def check_save(path: Path, queries: Sequence[Query]) -> None:
+    """Stop if the traces of questions could not be written to a file, or would replace those of others.
+
+    What may be replaced is a file of traces of none but these questions, such as an earlier answer to them.
+
+    Args:
+        path: The file.
+        queries: The questions.
+
+    Raises:
+        InputError: If so; nothing is changed.
+    """
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}. Make it, or save elsewhere.")
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "no regular file"
+        raise InputError(f"{path}: is {what}. Name a file for the traces.")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+        before = path.read_bytes() if path.exists() else b""
+    except OSError as exc:
+        raise InputError(f"{path}: cannot be written ({exc.strerror}). Nothing was asked. Save elsewhere.") from exc
+    asked = {query.text for query in queries}
+    try:
+        traces = [RagTrace.from_dict(json.loads(line)) for line in before.splitlines()]
+    except ValueError:
+        traces = None
+    if traces is None or any(trace.query.text not in asked for trace in traces):
+        raise InputError(
+            f"{path}: is there already and holds something other than traces of these questions. Nothing was asked. "
+            "Save elsewhere, or remove it."
+        )
+
+
+def check_free(out: Path, config: Config, *, read: Sequence[Path | None]) -> None:
+    """Stop if a file of traces would replace something that is read, or lie in a folder of documents.
+
+    Args:
+        out: The file of traces.
+        config: The configuration, for the files that it names.
+        read: Other files that are read; None is passed over.
+
+    Raises:
+        InputError: If so.
+    """
+    rag, llm = config.rag, config.llm
+    named = [*rag.documents, rag.rules, rag.aliases, rag.shots, llm.replay, llm.record, llm.batch]
+    named += [llm.cache] if llm.cache != "auto" else []
+    check_not_input(out, [*read, *(Path(one) for one in named if one)])
+    for folder in map(Path, rag.documents):
+        if folder.is_dir() and out.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{out}: lies in {folder}, which is read as documents. Give a file that lies elsewhere.")
+
+
 def run_settings(config: Config, *, out: Path, queries: Path, relation: str | None, model: str) -> dict[str, Any]:
     """What the answers of a run depend on, wherever it was said; where replies are kept is no part of it.
 
@@ -168,11 +224,7 @@ def run_settings(config: Config, *, out: Path, queries: Path, relation: str | No
     rag, llm = config.rag, config.llm
     given = {name: value if isinstance(value := getattr(rag, name), tuple) else (value,) for name in _PATHS}
     files = {name: [Path(one) for one in paths if one] for name, paths in given.items()}
-    read = [file for paths in files.values() for file in paths if file.exists()]
-    check_not_input(out, [queries, *read])
-    for folder in files["documents"]:
-        if folder.is_dir() and out.resolve().is_relative_to(folder.resolve()):
-            raise InputError(f"{out}: lies in {folder}, which is read as documents. Give an --out that lies elsewhere.")
+    check_free(out, config, read=[queries])
     own = {name: value for name, value in asdict(rag).items() if name not in _PATHS}
     own |= {"k": rag.n_kept, "shown": rag.shown or rag.n_kept, "k_per_rule": rag.k_per_rule or rag.n_kept}
     own |= {name: [_from(out, path) for path in paths] for name, paths in files.items()}
