@@ -51,6 +51,13 @@ def test_a_file_of_one_line_is_enough_for_rules(static, tmp_path):  # noqa: F811
     assert (row["text"], row["support"], row["confidence"]) == (RULE, 24, 1)
 
 
+def test_what_one_would_not_expect_of_a_set_is_printed(static, rule_file, tmp_path):  # noqa: F811
+    args = ("--graph", static, "--rules", rule_file, "--documents", 1)
+    result = run("build", "ruleqa", *args, "--out", tmp_path / "set")
+    assert result.exit_code == 0, result.output
+    assert "more than the 1 asked for: that many are oracle documents" in result.stderr
+
+
 def test_a_set_that_is_there_is_replaced_under_force_alone(static, rule_file, tmp_path):  # noqa: F811
     args = ("build", "ruleqa", "--graph", static, "--rules", rule_file, "--out", tmp_path / "set")
     first = run(*args)
@@ -102,7 +109,11 @@ def test_rewritten_queries_are_counted(static, rule_file, tmp_path):  # noqa: F8
     [
         ((), "give --graph, or --preset"),
         (("--preset", "X"), "Unknown preset 'X'"),
-        (("--graph", "nowhere", "--documents", "some"), "documents"),
+        (("--graph", "nowhere", "--documents", "some"), "neither train nor train+valid, nor a number of documents"),
+        (("--graph", "nowhere", "--documents", "-5"), "'-5' is neither train nor train+valid, nor a number"),
+        (("--graph", "nowhere", "--documents", "0"), "at least 1"),
+        (("--graph", "nowhere", "--documents", "²"), "at least 1"),
+        (("--graph", "nowhere", "--seed", "-1", "--split", "redrawn"), "x>=0"),
         (("--graph", "nowhere"), "expected a folder with the files train, valid and test"),
         (("--graph", "nowhere", "--lengths", "one"), "is no list of numbers"),
     ],

@@ -239,6 +239,50 @@ def test_sizes_stand_beside_the_papers_before_and_after_rewriting(static, tmp_pa
     assert "## Rewritten queries" in page
 
 
+def test_halves_that_differ_are_remarked_on(temporal, tmp_path):
+    built = temporal_set(temporal, most=Sizes(queries=10))  # 12 questions, of which 4 are about popular subjects
+    remark = next(r for r in built.datasheet["remarks"] if "balanced" in r)
+    assert remark == (
+        "Popular and long-tail subjects are not balanced: 4 queries and 6. Queries are 10 of 12, of which 4 are about "
+        "popular subjects and 8 about long-tail ones."
+    )
+    write_ruleqa(built, tmp_path / "set")
+    assert f"- {remark}" in (tmp_path / "set" / "datasheet.md").read_text()
+    even = temporal_set(temporal, most=Sizes(queries=8)).datasheet
+    assert not [r for r in even["remarks"] if "balanced" in r]
+    assert even["balance"]["popular"] == even["balance"]["long-tail"] == 4
+    assert "Queries are all 12 that there are." in temporal_set(temporal).datasheet["remarks"][0]
+
+
+def test_answers_within_their_subjects_names_are_counted(static):
+    facts = "Town, 2 (old) Inn|born in|Town, 2 (old)", "Town, 2 (old) Inn|lives in|Town, 2 (old)"
+    assert static_set(static).datasheet["coverage"]["with_answer_in_the_subjects_name"] == 0
+    for part, fact in zip(("train", "test"), facts, strict=True):
+        with (static / f"{part}.tsv").open("a") as out:
+            out.write(fact.replace("|", "\t") + "\n")
+    sheet = static_set(static).datasheet
+    assert sheet["coverage"]["with_answer_in_the_subjects_name"] == 1
+    assert (
+        "1 queries have an answer within their own subject's name, such as 'Town, 2 (old)' in" in sheet["remarks"][-1]
+    )
+
+
+def test_more_documents_than_asked_for_and_fewer_queries_are_remarked_on(static):
+    sheet = static_set(static, most=Sizes(documents=1, queries=50)).datasheet
+    n = sheet["sizes"]["documents"]["here"]
+    assert n > 1
+    assert sheet["remarks"][0].startswith(f"{n} documents were taken, {n - 1} more than the 1 asked for: that many are")
+    assert "8 queries were found instead of the 50 asked for" in sheet["remarks"][-1]
+    assert not [r for r in static_set(static, most=Sizes(documents=n)).datasheet["remarks"] if "documents were" in r]
+
+
+def test_presets_say_where_their_graphs_are_public_and_claim_nothing_of_another(static):
+    for preset in PRESETS.values():
+        assert "github.com/" in preset.settings.source
+        assert preset.settings.licence
+        assert preset.of_another_graph().settings == replace(preset.settings, source="", licence="")
+
+
 def test_queries_with_inverse_bodies_alone_cannot_be_rewritten(temporal):
     with pytest.raises(InputError, match=r"no query can be rewritten.*another relation': 12"):
         rewrite_ruleqa(temporal_set(temporal))
@@ -250,6 +294,7 @@ def test_queries_with_inverse_bodies_alone_cannot_be_rewritten(temporal):
         ({"require": "luck"}, "require"),
         ({"min_confidence": 2}, "min_confidence"),
         ({"holdout": -1}, "holdout"),
+        ({"seed": -1}, "seed: expected a whole number of at least 0"),
         ({"most": Sizes(queries=0)}, "queries"),
         ({"name": " "}, "name"),
     ],

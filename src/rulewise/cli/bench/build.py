@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import click
 
 from rulewise.cli.bench.run import data_folder
 from rulewise.cli.console import emit, note
+from rulewise.files import check_not_input
 
 if TYPE_CHECKING:
     from rulewise.evaluation.ruleqa.settings import RuleQASettings
@@ -28,6 +30,16 @@ def _lengths(ctx: click.Context, param: click.Parameter, value: str | None) -> t
         return tuple(int(part) for part in value.split(","))
     except ValueError:
         raise click.BadParameter(f"{value!r} is no list of numbers. Example: 1,2", ctx=ctx, param=param) from None
+
+
+def _documents(ctx: click.Context, param: click.Parameter, value: str | None) -> str | int | None:
+    if value is None or value in ("train", "train+valid"):
+        return value
+    if re.fullmatch(r"0*[1-9][0-9]{0,17}", value):
+        return int(value)
+    raise click.BadParameter(
+        f"{value!r} is neither train nor train+valid, nor a number of documents of at least 1.", ctx=ctx, param=param
+    )
 
 
 @click.group()
@@ -49,7 +61,10 @@ def build() -> None:
 @click.option("--min-support", type=click.IntRange(min=0), help="Least support of a rule. [default: 10]")
 @click.option("--max-rules", "rules", type=SIZE, help="Keep the best so many rules.")
 @click.option("--same-relation", type=click.Choice(["keep", "drop"]), help="Rules with one relation. [default: drop]")
-@click.option("--documents", metavar="train|train+valid|N", help="Parts that are documents, or how many of them.")
+@click.option(
+    "--documents", callback=_documents, metavar="train|train+valid|N",
+    help="Parts that are documents, or how many of them.",
+)  # fmt: skip
 @click.option("--queries", type=SIZE, help="How many queries.")
 @click.option("--f-r", type=SIZE, help="Most rows of F_R.")
 @click.option("--f-g", type=SIZE, help="Most rows of F_G.")
@@ -64,7 +79,7 @@ def build() -> None:
 @click.option("--answers", type=click.Choice(["test", "all"]), help="Parts with acceptable answers. [default: test]")
 @click.option("--split", type=click.Choice(["own", "redrawn"]), help="Deal all facts anew. [default: own]")
 @click.option("--holdout", type=click.IntRange(min=0), help="Training facts moved to validation. [default: 0]")
-@click.option("--seed", type=int, help="Of all draws. [default: 0]")
+@click.option("--seed", type=click.IntRange(min=0), help="Of all draws. [default: 0]")
 @click.option("--source", help="Where the graph comes from, for the datasheet.")
 @click.option("--licence", help="Its licence, for the datasheet.")
 @click.option(
@@ -104,10 +119,13 @@ def ruleqa(
     from rulewise.rules.readers.read import read_library
 
     aim = None if preset is None else find_preset(preset)
+    if aim is not None and graph is not None:
+        aim = aim.of_another_graph()
     if graph is None:
         if aim is None:
             raise click.UsageError("give --graph, or --preset with RULEWISE_DATA set")
         graph = preset_graph(aim, data_folder(data))
+    check_not_input(out, [graph, valid, test, rule_file])
     check_free(out, overwrite=force)
     base = RuleQASettings(name=graph.name.split(".")[0] or "ruleqa") if aim is None else aim.settings
     settings = _settings(base, given)
@@ -131,6 +149,8 @@ def ruleqa(
     click.echo(
         f"{before}{covered['with_rule']} queries have a rule, {covered['with_oracle_document']} an oracle document"
     )
+    for remark in sheet["remarks"]:
+        note(remark)
     for reason, n in sheet.get("rewritten", {}).items():
         note(f"{n} queries were rewritten" if reason == "kept" else f"{n} queries were left out: {reason}")
     click.echo(f"{out}: datasheet.md says how it was made")
@@ -139,10 +159,5 @@ def ruleqa(
 def _settings(base: RuleQASettings, given: dict[str, Any]) -> RuleQASettings:
     """The settings with what the command line says in their place."""
     values = {key: value for key, value in given.items() if value is not None}
-    documents = values.pop("documents", None)
-    if documents is not None and documents.isdigit():
-        values["documents"] = int(documents)
-    sizes = {key: values.pop(key) for key in _SIZES if key in values}
-    if documents is not None and not documents.isdigit():
-        values["documents"] = documents
+    sizes = {key: values.pop(key) for key in _SIZES if isinstance(values.get(key), int)}
     return replace(base, most=replace(base.most, **sizes), **values)

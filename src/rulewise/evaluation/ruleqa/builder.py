@@ -82,6 +82,8 @@ def build_preset(key: str, *, data: Path | None, graph: Path | None = None, on_s
         InputError: If its graph is not at hand.
     """
     preset = find_preset(key)
+    if graph is not None:
+        preset = preset.of_another_graph()
     parts = read_parts(graph or preset_graph(preset, data))
     return build_ruleqa(parts, preset.settings, preset=preset, on_stage=on_stage)
 
@@ -195,12 +197,14 @@ def build_ruleqa(
         tell("retrieving documents of F_G")
     rows_g, retrieved = fill_f_g(rows_g, bank.library, corpus, n=settings.retrieve, form=settings.retrieve_form)
     tell("writing the datasheet")
+    popular = [bool(degrees[asked.subject] > border) for asked in eligible[settings.require]]
     sheet = datasheet(
         Facts(
             settings=settings, preset=preset, parts=parts, documents=documents, bank=bank, pool=pool,
             n_with_rule=len(has_rule), n_with_oracle=len(eligible["oracle"]),
             chosen=[asked for asked, _ in chosen], details=details, border=border, f_r=f_r, f_g=f_g,
             n_taken=len(asked_valid) - len(free), retrieved=retrieved,
+            eligible=(sum(popular), len(popular) - sum(popular)),
         )
     )  # fmt: skip
     return RuleQA(

@@ -15,13 +15,17 @@ from rulewise.evaluation.ruleqa.presets import Preset
 from rulewise.evaluation.ruleqa.queries import Asked
 from rulewise.evaluation.ruleqa.settings import RuleQASettings, Sizes
 from rulewise.evaluation.ruleqa.training import TrainingRow
+from rulewise.metrics.answers import holds
 
 __all__ = ["Facts", "datasheet"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """All that a datasheet is written from; see `builder.build_ruleqa`."""
+    """All that a datasheet is written from; see `builder.build_ruleqa`.
+
+    `eligible` counts the questions about popular and about long-tail subjects that queries were chosen from.
+    """
 
     settings: RuleQASettings
     preset: Preset | None
@@ -38,6 +42,7 @@ class Facts:
     f_g: Sequence[TrainingRow]
     n_taken: int
     retrieved: Mapping[str, Any]
+    eligible: tuple[int, int]
 
 
 def datasheet(facts: Facts) -> dict[str, Any]:
@@ -57,14 +62,17 @@ def datasheet(facts: Facts) -> dict[str, Any]:
         for key, n in own.items()
     }
     relations = Counter(row["relation"] for row in facts.details.values())
+    popularity = Counter(row["popularity"] for row in facts.details.values())
+    named = _named(facts)
     return {
         "name": settings.name,
         "preset": "" if facts.preset is None else facts.preset.key,
         "source": settings.source,
         "licence": settings.licence,
         "notes": [] if facts.preset is None else list(facts.preset.notes),
+        "remarks": _remarks(facts, popularity, named),
         "sizes": sizes,
-        "coverage": _coverage(facts),
+        "coverage": {**_coverage(facts), "with_answer_in_the_subjects_name": len(named)},
         "pool": {
             "questions": len(facts.pool),
             "with_rule": facts.n_with_rule,
@@ -73,8 +81,10 @@ def datasheet(facts: Facts) -> dict[str, Any]:
         "leakage": _leakage(facts),
         "documents_of_f_g": dict(facts.retrieved),
         "balance": {
-            "popular": sum(row["popularity"] == "popular" for row in facts.details.values()),
-            "long-tail": sum(row["popularity"] == "long-tail" for row in facts.details.values()),
+            "popular": popularity["popular"],
+            "long-tail": popularity["long-tail"],
+            "popular_to_choose_from": facts.eligible[0],
+            "long-tail_to_choose_from": facts.eligible[1],
             "border_degree": facts.border,
         },
         "relations": dict(sorted(relations.items(), key=lambda pair: (-pair[1], pair[0]))),
@@ -106,6 +116,50 @@ def datasheet(facts: Facts) -> dict[str, Any]:
         },
         "settings": settings.to_dict(),
     }
+
+
+def _named(facts: Facts) -> list[Asked]:
+    """The queries whose subject's name holds an answer, as `answer_recall` looks for it."""
+    names = facts.documents.entity_names
+    return [q for q in facts.chosen if holds(names[q.subject], [names[answer] for answer in q.answers])]
+
+
+def _remarks(facts: Facts, popularity: Mapping[str, int], named: Sequence[Asked]) -> list[str]:
+    """What a reader would not expect of the set."""
+    remarks = []
+    n, most = facts.documents.n_facts, facts.settings.most
+    if most.documents is not None and n > most.documents:
+        remarks.append(
+            f"{n:,} documents were taken, {n - most.documents:,} more than the {most.documents:,} asked for: that many "
+            "are oracle documents of queries and training data, which are never left out. Fewer queries and rows of "
+            "F_R and F_G need fewer."
+        )
+    popular, rare = popularity["popular"], popularity["long-tail"]
+    if abs(popular - rare) > 1:
+        n_chosen, n_all = len(facts.chosen), sum(facts.eligible)
+        why = (
+            f"all {n_all:,} that there are"
+            if n_chosen == n_all
+            else f"{n_chosen:,} of {n_all:,}, of which {facts.eligible[0]:,} are about popular subjects and "
+            f"{facts.eligible[1]:,} about long-tail ones"
+        )
+        remarks.append(
+            f"Popular and long-tail subjects are not balanced: {popular:,} queries and {rare:,}. Queries are {why}."
+        )
+    if named:
+        names = facts.documents.entity_names
+        first = named[0]
+        remarks.append(
+            f"{len(named):,} queries have an answer within their own subject's name, such as "
+            f"{next(names[a] for a in first.answers if holds(names[first.subject], [names[a]]))!r} in "
+            f"{names[first.subject]!r}: every document that names the subject then counts as one with the answer."
+        )
+    if most.queries is not None and len(facts.chosen) < most.queries:
+        remarks.append(
+            f"{len(facts.chosen):,} queries were found instead of the {most.queries:,} asked for: no others have what "
+            "queries must have."
+        )
+    return remarks
 
 
 def _measured(facts: Facts) -> dict[str, Any]:

@@ -27,6 +27,7 @@ def markdown(sheet: Mapping[str, Any]) -> str:
         "",
     ]
     lines += [_cell(note) + "\n" for note in sheet["notes"]]
+    lines += ["## Remarks", "", *(f"- {_cell(remark)}" for remark in sheet["remarks"]), ""] if sheet["remarks"] else []
     has_paper = any("paper" in row for row in sheet["sizes"].values())
     head = ["", "here", "in the paper", "difference"] if has_paper else ["", "here"]
     sizes = [
@@ -37,7 +38,7 @@ def markdown(sheet: Mapping[str, Any]) -> str:
     n = max(1, sheet["coverage"]["queries"])
     lines += ["## Coverage of the queries", ""]
     if sheet.get("rewritten"):
-        lines += ["Coverage, balance and relations are those of the queries before they were rewritten.", ""]
+        lines += ["Coverage, balance, remarks and relations are those of the queries before they were rewritten.", ""]
     lines += _table(
         ["", "queries", "percent"],
         [[key.replace("_", " "), _number(v), f"{100 * v / n:.1f}"] for key, v in sheet["coverage"].items()],

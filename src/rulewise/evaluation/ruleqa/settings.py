@@ -54,7 +54,7 @@ class RuleQASettings:
 
     Attributes:
         name: What the set is called.
-        seed: Of all draws.
+        seed: Of all draws, at least 0.
         split: The graph's own parts, or all facts dealt anew.
         holdout: Training facts moved to validation, in static graphs, before anything is mined.
         lengths: Numbers of body atoms of mined rules.
@@ -102,6 +102,8 @@ class RuleQASettings:
         for key, known in _KINDS.items():
             if getattr(self, key) not in known:
                 raise unknown_name(key, str(getattr(self, key)), known)
+        if self.seed < 0:
+            raise InputError(f"seed: expected a whole number of at least 0, got {self.seed}.")
         if not 0 <= self.min_confidence <= 1 or min(self.min_support, self.holdout, self.retrieve) < 0:
             raise InputError(
                 "Expected min_confidence from 0 to 1; min_support, holdout and retrieve of at least 0; got "
