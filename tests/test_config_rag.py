@@ -19,7 +19,7 @@ from rulewise.retrieval.corpus_index import CorpusIndex
 from rulewise.retrieval.corpus_sources import Sources
 from rulewise.retrieval.guided.search import GuidedRetriever
 from rulewise.settings import Settings
-from rulewise.testing import ScriptedLLM
+from rulewise.testing import HashingEncoder, ScriptedLLM
 from rulewise.types import Query
 
 QUERY = Query(id="q", text="Whom did Japan Consult?")
@@ -38,6 +38,7 @@ strict = false
 rule_choice = "similarity"
 rules_per_query = 2
 theta = 1
+relation_theta = 0.5
 aliases = "aliases.toml"
 retriever = "hybrid"
 encoder = "st:model"
@@ -102,6 +103,7 @@ def test_every_key_of_a_file_is_taken_and_paths_are_relative_to_it(tmp_path: Pat
         ("theta = 'high'", r"\[rag\] theta: expected a number, got 'high'"),
         ("theta = true", "expected a number"),
         ("theta = nan", r"\[rag\] theta: expected a finite number"),
+        ("relation_theta = 1.5", r"\[rag\] relation_theta: expected a cosine, from -1 to 1, got 1.5"),
         ("k = -1", r"\[rag\] k: expected at least 0, got -1"),
         ("k = 1.5", r"\[rag\] k: expected a whole number"),
         ("rules_per_query = 0", "rules_per_query: expected at least 1"),
@@ -171,6 +173,30 @@ def test_a_search_is_guided_whatever_the_method_and_unguided_without_a_choice(ra
     assert [one.form for one in guided[0].searches] == ["both", "query"]
     alone = build_rag_search(replace(rag, rule_choice="none"), settings=settings).run([QUERY])
     assert [one.form for one in alone[0].searches] == ["query"]
+
+
+def test_entities_of_a_graph_are_found_in_free_text(rag, settings, tmp_path: Path):
+    (tmp_path / "facts.tsv").write_text("South Korea\tMake a visit\tChina\nChile\tConsult\tPeru\n")
+    facts = replace(rag, documents=(str(tmp_path / "facts.tsv"),), graph=True)
+    asked = Query(id="q", text="Whom did the people of south korea consult?")
+    (trace,) = build_rag_search(facts, settings=settings).run([asked])
+    assert trace.choice.recognised.subject == "South Korea"
+    assert trace.searches[0].text.endswith("South Korea Make a visit")
+    (trace,) = build_rag_search(rag, settings=settings).run([asked])
+    assert trace.choice.recognised.subject is None
+
+
+def test_the_least_cosines_reach_the_choice(rag, settings, monkeypatch):
+    monkeypatch.setattr("rulewise.config_rag.open_encoder", lambda spec, settings: HashingEncoder())
+    asked = [Query(id="q", text="Does the moon shine?")]
+
+    def chosen(**more):
+        (trace,) = build_rag_search(replace(rag, encoder="local", **more), settings=settings).run(asked)
+        return len(trace.choice.rules), trace.choice.recognised is not None
+
+    assert chosen() == (0, False)
+    assert chosen(theta=-1.0) == (1, False)
+    assert chosen(relation_theta=-1.0) == (1, True)
 
 
 def test_the_model_of_the_configuration_is_opened_if_none_is_given(rag, settings, tmp_path: Path):

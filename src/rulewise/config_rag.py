@@ -16,12 +16,13 @@ from rulewise.pipelines.rulerag import RuleRag
 from rulewise.registry import unknown_name
 from rulewise.retrieval.base import Where
 from rulewise.settings import Settings, read_settings
-from rulewise.types import Query
+from rulewise.types import Document, Query
 
 if TYPE_CHECKING:
     from rulewise.llm.base import LLM
     from rulewise.reasoning.base import Reasoner
     from rulewise.retrieval.base import Encoder
+    from rulewise.retrieval.corpus_open import Searchable
     from rulewise.retrieval.guided.base import RuleChooser
     from rulewise.retrieval.guided.search import GuidedRetriever
     from rulewise.rules.library import RuleLibrary
@@ -76,8 +77,10 @@ def build_rag(
     check_rag(own)
     asked = llm if llm is not None else open_llm(config.llm, settings)
     encoder = _encoder(own, settings)
-    chooser = _chooser(own, encoder, relations, on_note) if own.method in WITH_RULES else None
-    searcher = None if own.method in _WITHOUT_DOCUMENTS else _searcher(own, encoder, on_note)
+    rules = _rules(own, relations, on_note) if own.method in WITH_RULES else None
+    index = None if own.method in _WITHOUT_DOCUMENTS else open_documents(own, encoder, on_note=on_note)
+    chooser = _chooser(own, rules, encoder, index)
+    searcher = None if index is None else _searcher(own, encoder, index)
     if own.method in _IN_STEPS:
         assert searcher is not None
         return _in_steps(own, asked, chooser, searcher)
@@ -104,8 +107,10 @@ def build_rag_search(
     is searched with.
     """
     encoder = _encoder(config, settings or read_settings())
-    chooser = _chooser(config, encoder, relations, on_note)
-    return RuleRag(chooser=chooser, retriever=_searcher(config, encoder, on_note), k=config.k or 10)
+    rules = _rules(config, relations, on_note)
+    index = open_documents(config, encoder, on_note=on_note)
+    chooser = _chooser(config, rules, encoder, index)
+    return RuleRag(chooser=chooser, retriever=_searcher(config, encoder, index), k=config.k or 10)
 
 
 def check_rag(config: RagConfig) -> None:
@@ -126,10 +131,9 @@ def _encoder(config: RagConfig, settings: Settings) -> Encoder | None:
     return open_encoder(spec, settings) if spec else None
 
 
-def _searcher(config: RagConfig, encoder: Encoder | None, on_note: OnNote | None) -> GuidedRetriever:
+def _searcher(config: RagConfig, encoder: Encoder | None, index: Searchable) -> GuidedRetriever:
     from rulewise.retrieval.guided.search import GuidedRetriever
 
-    index = open_documents(config, encoder, on_note=on_note)
     return GuidedRetriever(
         index.retriever(config.retriever, encoder=encoder),
         form=config.form,
@@ -140,45 +144,70 @@ def _searcher(config: RagConfig, encoder: Encoder | None, on_note: OnNote | None
     )
 
 
+def _rules(config: RagConfig, relations: Collection[str], on_note: OnNote | None) -> RuleLibrary | None:
+    """The rules to choose from, with every relation of `relations` among their heads; None if there are none."""
+    from rulewise.retrieval.guided.recognise import relations_of
+
+    if not config.rules or config.rule_choice == "none":
+        if config.rule_choice not in ("auto", "none"):
+            raise InputError(f"The rule choice {config.rule_choice!r} needs --rules, or rules in [rag].")
+        return None
+    rules = _read_rules(config, on_note)
+    known = relations_of(rules)
+    for relation in relations:
+        if relation not in known:
+            raise unknown_name("relation", relation, known)
+    if config.rule_choice == "head" and not known:
+        raise InputError(
+            f"{config.rules}: no rule is parsed into atoms, so that none has a head relation. Choose rules by "
+            "similarity: --rule-choice similarity."
+        )
+    return rules
+
+
 def _chooser(
-    config: RagConfig, encoder: Encoder | None, relations: Collection[str], on_note: OnNote | None
+    config: RagConfig, rules: RuleLibrary | None, encoder: Encoder | None, index: Searchable | None
 ) -> RuleChooser | None:
     """What chooses the rules; None if there are none to choose from."""
     from rulewise.retrieval.bm25 import BM25
     from rulewise.retrieval.guided.choice import ByHead, BySimilarity, FirstOf
     from rulewise.retrieval.guided.recognise import Recogniser, relations_of
 
-    if not config.rules or config.rule_choice == "none":
-        if config.rule_choice not in ("auto", "none"):
-            raise InputError(f"The rule choice {config.rule_choice!r} needs --rules, or rules in [rag].")
+    if rules is None:
         return None
-    rules = _rules(config, on_note)
     known = relations_of(rules)
-    for relation in relations:
-        if relation not in known:
-            raise unknown_name("relation", relation, known)
-    aliases = read_aliases(Path(config.aliases)) if config.aliases else None
-    recogniser = Recogniser(known, aliases=aliases, encoder=encoder)
-    theta, n = config.theta, config.rules_per_query
+    recogniser = Recogniser(
+        known,
+        aliases=read_aliases(Path(config.aliases)) if config.aliases else None,
+        entities=_entities(index),
+        encoder=encoder,
+        threshold=config.relation_theta,
+    )
+    n = config.rules_per_query
     by_head = ByHead(rules, recogniser, n=n)
     if config.rule_choice == "head":
-        if not known:
-            raise InputError(
-                f"{config.rules}: no rule is parsed into atoms, so that none has a head relation. Choose rules by "
-                "similarity: --rule-choice similarity."
-            )
         return by_head
     similar = (
-        BySimilarity.over(rules, encoder, theta=0.5 if theta is None else theta, n=n, recogniser=recogniser)
+        BySimilarity.over(rules, encoder, theta=config.theta, n=n, recogniser=recogniser)
         if encoder is not None
-        else BySimilarity(BM25(rules), theta=theta or 0.0, n=n, recogniser=recogniser, measure="BM25 score")
+        else BySimilarity(BM25(rules), theta=config.theta or 0.0, n=n, recogniser=recogniser, measure="BM25 score")
     )
     if config.rule_choice == "similarity" or not known:
         return similar
     return FirstOf([by_head, similar])
 
 
-def _rules(config: RagConfig, on_note: OnNote | None) -> RuleLibrary:
+def _entities(index: Searchable | None) -> list[str]:
+    """The entities of documents that are facts; none if the first document is none, or the index lists none."""
+    from rulewise.retrieval.guided.phrases import entities_of
+
+    corpus: Sequence[Document] | None = getattr(index, "corpus", None)
+    if not corpus or not {"subject", "relation", "object"} <= corpus[0].metadata.keys():
+        return []
+    return entities_of(corpus)
+
+
+def _read_rules(config: RagConfig, on_note: OnNote | None) -> RuleLibrary:
     from rulewise.rules.readers import read_library
 
     report = read_library(

@@ -154,7 +154,10 @@ class RagConfig:
         rule_choice: How rules are chosen: by the relation that is asked ("head"), by "similarity", "none", or "auto",
             the first of the two that finds a rule.
         rules_per_query: Rules chosen, at most.
-        theta: Least similarity of a rule, finite; None is 0.5 with an encoder and 0 without.
+        theta: Least similarity of a rule, finite: a cosine with an encoder, else a score of BM25. None asks, with an
+            encoder, that it be above that of unrelated texts, and is 0 without.
+        relation_theta: Least cosine of a relation with the question, from -1 to 1, where only the encoder finds one;
+            None asks that it be above that of unrelated texts.
         aliases: TOML or JSON with other ways to say relations; "" for none.
         retriever: How documents are searched.
         encoder: "local", "st:MODEL" or "openai:MODEL", for documents, relations and rules; "" is "local" where the
@@ -189,6 +192,7 @@ class RagConfig:
     rule_choice: RuleChoiceKind = "auto"
     rules_per_query: int = 3
     theta: float | None = None
+    relation_theta: float | None = None
     aliases: str = ""
     retriever: DocumentRetriever = "bm25"
     encoder: str = ""
@@ -212,6 +216,8 @@ class RagConfig:
                 raise InputError(f"{name}: expected at least {least}, got {getattr(self, name)}.")
         if self.theta is not None and not math.isfinite(self.theta):
             raise InputError(f"theta: expected a finite number, got {self.theta}.")
+        if self.relation_theta is not None and not -1 <= self.relation_theta <= 1:
+            raise InputError(f"relation_theta: expected a cosine, from -1 to 1, got {self.relation_theta}.")
 
     @property
     def n_kept(self) -> int:

@@ -38,7 +38,10 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
                  show_default=True, help="By the relation asked, by similarity, or the first that finds a rule."),
     click.option("--rules-per-query", "n_rules", type=click.IntRange(min=1), default=3, show_default=True,
                  help="Rules chosen, at most."),
-    click.option("--theta", type=float, help="Least similarity of a rule. [default: 0.5 with --encoder, else none]"),
+    click.option("--theta", type=float,
+                 help="Least similarity of a rule. [default: above unrelated texts with --encoder, else none]"),
+    click.option("--relation-theta", type=float,
+                 help="Least cosine of a relation that --encoder finds. [default: above unrelated texts]"),
     click.option("--relation", help="The relation that is asked, as the rules name it; else it is recognised."),
     click.option("--aliases", type=PATH, help="TOML or JSON: relation = [other ways to say it]."),
     click.option("--retriever", type=click.Choice(["bm25", "dense", "hybrid"]), default="bm25", show_default=True,
@@ -75,9 +78,9 @@ _ANSWERING: tuple[Callable[[Any], Any], ...] = (
     click.option("--replay", metavar="FILE", help="Answer from this recording; no model is called."),
 )  # fmt: skip
 
-_SAME = ("documents", "document_map", "document_encoding", "rules", "rule_choice", "theta", "aliases", "retriever",
-         "encoder", "form", "merge", "k", "k_per_rule", "with_query", "repeats", "method", "style", "shown",
-         "max_prompt_tokens", "rules_in_prompt")  # fmt: skip
+_SAME = ("documents", "document_map", "document_encoding", "rules", "rule_choice", "theta", "relation_theta", "aliases",
+         "retriever", "encoder", "form", "merge", "k", "k_per_rule", "with_query", "repeats", "method", "style",
+         "shown", "max_prompt_tokens", "rules_in_prompt")  # fmt: skip
 _KEYS: dict[str, tuple[str, str]] = {
     **{name: ("rag", name) for name in _SAME},
     "is_graph": ("rag", "graph"),
