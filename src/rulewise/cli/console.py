@@ -6,10 +6,13 @@ were found and `--strict` or a check asked for none; 130 interrupted.
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
@@ -22,37 +25,86 @@ OK, FAILED, USAGE, PROBLEMS, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def run(command: click.Command, argv: Sequence[str] | None = None) -> NoReturn:
-    """Run a command, turn its errors into one line on stderr and a stable exit code, and exit."""
+    """Run a command, turn its errors into one line on stderr and a stable exit code, and exit.
+
+    What the encoding of the output lacks is printed as an escape, and a reader of the output that went away (head,
+    less) is no failure.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _code(command, argv)
+        sys.stdout.flush()
+    except OSError as exc:
+        code = _fault(exc)
+    _settle_streams()
+    sys.exit(code)
+
+
+def _code(command: click.Command, argv: Sequence[str] | None) -> int | str | None:
+    streams = sys.stdout, sys.stderr
     try:
         code = command.main(args=argv, prog_name="rulewise", standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else OK)
     except SystemExit as exc:
-        # click leaves so when the reader of our output went away (head, less), which is no failure
-        sys.exit(OK if type(sys.stdout).__name__ == "PacifyFlushWrapper" else exc.code)
+        # when a reader went away, click puts other streams in place of these, and leaves with 1
+        is_reader_gone = sys.stdout is not streams[0]
+        sys.stdout, sys.stderr = streams
+        return OK if is_reader_gone else exc.code
     except click.exceptions.Exit as exc:
-        sys.exit(exc.exit_code)
+        return exc.exit_code
     except click.ClickException as exc:
-        exc.show()
-        sys.exit(exc.exit_code)
+        with contextlib.suppress(OSError):
+            exc.show()
+        return exc.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted; nothing was left half-written", err=True)
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # the reader of our output went away (head, less): not an error, and no traceback at shutdown
-        sys.stdout = None
-        sys.exit(OK)
+        _complain("interrupted; nothing was left half-written")
+        return INTERRUPTED
     except RulewiseError as exc:
-        click.echo(f"error: {exc}", err=True)
-        sys.exit(FAILED)
-    except OSError as exc:
-        where = f"{exc.filename}: " if exc.filename else ""
-        click.echo(f"error: {where}{exc.strerror or exc}", err=True)
-        sys.exit(FAILED)
+        _complain(f"error: {exc}")
+        return FAILED
+    return code if isinstance(code, int) else OK
+
+
+def _fault(exc: OSError) -> int:
+    if _is_reader_gone(exc):
+        return OK
+    where = f"{exc.filename}: " if exc.filename else ""
+    _complain(f"error: {where}{exc.strerror or exc}")
+    return FAILED
+
+
+def _is_reader_gone(exc: BaseException | None) -> bool:
+    return isinstance(exc, OSError) and exc.errno == errno.EPIPE
+
+
+def _complain(line: str) -> None:
+    """A line on stderr, if that still has a reader."""
+    with contextlib.suppress(OSError):
+        click.echo(line, err=True)
+
+
+def _settle_streams() -> None:
+    """Flush what can be flushed, and let go of the rest, which Python would complain about when it ends."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except OSError:
+            assert stream is not None
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 def emit(value: object) -> None:
-    """Write one JSON value as one line on stdout."""
-    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    """Write one JSON value as one line on stdout; in ASCII if the output's encoding lacks a character of it."""
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    try:
+        line.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        line = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    click.echo(line)
 
 
 def note(message: str) -> None:
@@ -60,7 +112,7 @@ def note(message: str) -> None:
     click.echo(message, err=True)
 
 
-@contextmanager
+@contextlib.contextmanager
 def progress(description: str, total: int | None) -> Iterator[Any]:
     """Yield a function `advance(n=1)` that moves a bar on stderr, shown on a terminal only and after two seconds."""
     if not sys.stderr.isatty():
