@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rulewise.reasoning.documents_prompt import DataForm, Style, fence_line, form_of, rag_prompt, within_budget
 from rulewise.reasoning.shots import Shot
 from rulewise.text import estimate_tokens
-from rulewise.types import Case, Document, Query, Rule
+from rulewise.types import Atom, Case, Document, Query, Rule
 
 GOLDEN = Path(__file__).parents[1] / "data" / "prompts"
 
@@ -176,7 +176,36 @@ def test_only_what_could_be_mistaken_is_replaced(text: str, fenced: str) -> None
     ],
 )
 def test_the_form_is_told_by_the_question(text: str, form: DataForm) -> None:
-    assert form_of(Query(id="q", text=text)) == form
+    assert form_of(Case(query=Query(id="q", text=text))) == form
+
+
+LUNCH = Query(id="q", text="what does Kim pay for lunch ?")
+HANDBOOK = (Document(id="a", text="Lunch is paid.", metadata={"source": "a.md"}),)
+FACTS = (Document(id="f", text="Kim eats soup.", metadata={"subject": "Kim", "relation": "eats", "object": "soup"}),)
+
+
+def headed(predicate: str) -> Rule:
+    return Rule(id=predicate, text=predicate, head=Atom(predicate=predicate, args=("?x", "?y")))
+
+
+@pytest.mark.parametrize(
+    ("query", "rules", "documents", "form"),
+    [
+        (LUNCH, (), HANDBOOK, "text"),
+        (LUNCH, RULES, (), "text"),
+        (LUNCH, (headed("eats"),), HANDBOOK, "text"),
+        (LUNCH, (headed("or lunch"),), HANDBOOK, "text"),
+        (LUNCH, (headed("payForLunch"),), HANDBOOK, "static"),
+        (LUNCH, (headed("pay_for_lunch"),), (), "static"),
+        (replace(LUNCH, relation="pay for lunch"), (), HANDBOOK, "static"),
+        (replace(LUNCH, relation="eats"), (), (), "text"),
+        (LUNCH, (), FACTS, "static"),
+        (LUNCH, (), (), "static"),
+        (DATED.query, (), HANDBOOK, "temporal"),
+    ],
+)
+def test_prose_with_a_questions_form_is_no_link(query, rules, documents, form) -> None:
+    assert form_of(Case(query=query, rules=rules, documents=documents)) == form
 
 
 MANY = replace(DATED, documents=tuple(Document(id=f"d{n}", text=f"{n} " + "word " * 40) for n in range(20)))

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from rulewise.prompts.load import render
 from rulewise.reasoning.ordinals import ordinal
 from rulewise.reasoning.shots import Shot
-from rulewise.text import collapse, estimate_tokens, fold
+from rulewise.text import collapse, estimate_tokens, fold, split_identifier
 from rulewise.types import Case, Document, Query, Rule
 
 __all__ = ["DataForm", "RagPrompt", "Style", "form_of", "rag_prompt", "within_budget"]
@@ -40,6 +40,7 @@ _CITE_DOCUMENTS = "Documents used: (the numbers of the documents that the answer
 _UNKNOWN = '; or "unknown" if the documents do not tell'
 
 _QUESTION = re.compile(r"(Time (?=\S*\d)\S+ )?what does \S+ \S.* \?")
+_FACT = frozenset({"subject", "relation", "object"})
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
@@ -81,10 +82,34 @@ def fence_lines(text: str) -> str:
     return _harmless(_BREAKS.sub("\n", text)).strip()
 
 
-def form_of(query: Query) -> DataForm:
-    """The form that a query's text has: RuleQA's question with or without a time, else prose."""
-    found = _QUESTION.fullmatch(collapse(query.text))
-    return "text" if found is None else "temporal" if found[1] else "static"
+def form_of(case: Case) -> DataForm:
+    """The form that a case has: RuleQA's question with or without a time, else prose.
+
+    "what does Kim pay for lunch ?" has the form of a question without a time, too. It is taken for one only where more
+    speaks for it: the documents are facts, with `subject`, `relation` and `object` in their metadata, or it ends in the
+    head relation of one of the rules, or in the query's own relation. Where there is none of these to compare with, and
+    no document, its form decides.
+    """
+    text = collapse(case.query.text)
+    found = _QUESTION.fullmatch(text)
+    if found is None:
+        return "text"
+    if found[1]:
+        return "temporal"
+    if any(document.metadata.keys() >= _FACT for document in case.documents):
+        return "static"
+    relations = [rule.head.predicate for rule in case.rules if rule.head is not None and len(rule.head.args) > 1]
+    if case.query.relation:
+        relations.append(case.query.relation)
+    said = fold(text.removesuffix(" ?"))
+    if any(said.endswith(f" {words}") for relation in relations for words in _spellings(relation)):
+        return "static"
+    return "text" if case.documents or case.rules or relations else "static"
+
+
+def _spellings(relation: str) -> set[str]:
+    """A relation as it stands, and its words if it is an identifier."""
+    return {fold(collapse(relation)), fold(" ".join(split_identifier(relation)))} - {""}
 
 
 def rag_prompt(

@@ -47,7 +47,7 @@ class WithDocuments:
         with_rules: Whether rules are shown.
         style: What is asked for.
         form: What queries and documents are; "auto" takes RuleQA's question, with or without a time, for a link of a
-            graph and all else for text.
+            graph and all else for text, see `rulewise.reasoning.documents_prompt.form_of`.
         shots: Worked cases shown before each query; the paper's 3-shot variants show three.
         max_prompt_tokens: Bound on the prompt as `rulewise.text.estimate_tokens` counts it, at least 1. Documents are
             left out from the worst rank up until it fits, and their number is in the notes; rules, query and worked
@@ -88,7 +88,7 @@ class WithDocuments:
             case,
             with_rules=self.with_rules,
             style=self.style,
-            form=form_of(case.query) if self.form == "auto" else self.form,
+            form=form_of(case) if self.form == "auto" else self.form,
             shots=self.shots,
             max_prompt_tokens=self.max_prompt_tokens,
         )
