@@ -30,6 +30,10 @@ FILES = [
     ("ask {rules} case --save {out}", "rules"),
     ("ask {graph} case --config {rules} --save {out}", "rules"),
     ("ask {graph} case --replay {rules} --save {out}", "rules"),
+    ("bench build ruleqa --graph {graph} --rules {rules} --out {out} --force", "graph"),
+    ("bench build ruleqa --graph {graph} --rules {rules} --out {out} --force", "rules"),
+    ("bench build ruleqa --graph {rules} --test {graph} --out {out} --force", "graph"),
+    ("bench import beir {graph} --out {out} --overwrite", "graph"),
     ("rag ask case --documents {graph} --rules {rules} --save {out}", "graph"),
     ("rag ask case --documents {graph} --rules {rules} --save {out}", "rules"),
     ("rag ask --queries {rules} --documents {graph} --save {out}", "rules"),
@@ -101,6 +105,17 @@ def test_rules_may_lie_beside_a_graph_whose_training_part_alone_is_read(tmp_path
         done = CliRunner().invoke(cli, [*command, "--engine", "readable"])
         assert done.exit_code == 0, done.output
     assert out.read_text().count("\n") > 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["bench build ruleqa --graph {graph} --out {out} --force", "bench import beir {graph} --out {out} --overwrite"],
+)
+def test_no_set_takes_the_place_of_what_it_is_made_of(command: str, inputs: dict[str, Path]) -> None:
+    folder = inputs["graph"].parent
+    (folder / "datasheet.json").write_text("{}")
+    said = refuse(command, graph=inputs["graph"], out=folder)
+    assert "is read here and lies in" in said
 
 
 def test_no_index_takes_the_place_of_the_library_in_its_folder(tmp_path: Path) -> None:

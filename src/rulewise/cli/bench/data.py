@@ -8,6 +8,7 @@ import click
 
 from rulewise.cli.bench.run import data_folder
 from rulewise.cli.console import emit, note
+from rulewise.files import check_not_input
 
 __all__ = ["export", "import_", "info", "list_", "score"]
 
@@ -119,6 +120,7 @@ def import_(kind: str, path: Path, out: Path, overwrite: bool) -> None:
     from rulewise.evaluation.benchmarks.beir import load_beir
     from rulewise.evaluation.benchmarks.files import write_files
 
+    check_not_input(out, [path])
     benchmark = load_beir(path)
     write_files(benchmark, out, overwrite=overwrite)
     click.echo(f"{out}: {len(benchmark.library())} rules, {len(benchmark.examples)} queries")
