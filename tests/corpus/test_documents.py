@@ -8,6 +8,7 @@ from rulewise.corpus.corpus import Corpus
 from rulewise.corpus.documents import read_documents
 from rulewise.corpus.records import read_table_records
 from rulewise.errors import FileFormatError, InputError, MissingExtraError
+from rulewise.extras import is_available
 from rulewise.types import Document
 
 
@@ -238,7 +239,7 @@ def test_arguments_and_paths_are_checked(tmp_path: Path):
         read_documents(tmp_path)
     with pytest.raises(FileFormatError, match="of no known kind"):
         read_documents(tmp_path / "a.bin")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(InputError, match=r"none: is not there\. Give files or folders"):
         read_documents(tmp_path / "none")
     with pytest.raises(InputError, match="overlap"):
         read_documents(tmp_path, overlap=100)
@@ -258,4 +259,44 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path):
     (tmp_path / "a.csv").write_text("text\none\n")
     (tmp_path / "a.csv").chmod(0)
     with pytest.raises(FileFormatError, match=r"a.csv: cannot be opened"):
+        read_documents(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["scandir", "lstat"])
+def test_a_folder_that_may_not_be_read_is_a_problem(tmp_path: Path, monkeypatch, name: str):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.csv").write_text("text\none\n")
+    real = getattr(os, name)
+
+    def refuse(path=".", *args, **kwargs):
+        if Path(path).name == "sub":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *args, **kwargs)
+
+    if name == "scandir":
+        monkeypatch.setattr(os, name, refuse)
+    else:
+        monkeypatch.setattr(Path, name, lambda path: refuse(path))
+    with pytest.raises(
+        FileFormatError, match=r"sub: cannot be opened \(Permission denied\)\.\n1 documents could be read"
+    ):
+        read_documents(tmp_path)
+    report = read_documents(tmp_path, strict=False)
+    assert (len(report.corpus), report.n_problems, report.n_skipped) == (1, 1, 0)
+    (tmp_path / "a.csv").unlink()
+    with pytest.raises(FileFormatError, match=r"sub: cannot be opened"):
+        read_documents(tmp_path)
+
+
+@pytest.mark.skipif(not is_available("semantic_text_splitter"), reason="needs semantic-text-splitter")
+def test_the_overlap_is_a_fifth_of_a_chunk_unless_given(tmp_path: Path):
+    (tmp_path / "a.txt").write_text(" ".join(f"w{n}" for n in range(300)))
+    unsaid = read_documents(tmp_path, chunk_tokens=50).corpus
+    assert list(unsaid) == list(read_documents(tmp_path, chunk_tokens=50, overlap=10).corpus)
+    assert list(unsaid) != list(read_documents(tmp_path, chunk_tokens=50, overlap=0).corpus)
+
+
+def test_a_table_without_a_column_of_texts_says_how_to_name_it(tmp_path: Path):
+    (tmp_path / "a.csv").write_text("body\none\n")
+    with pytest.raises(FileFormatError, match=r"--map text=BODY"):
         read_documents(tmp_path)

@@ -49,7 +49,7 @@ class DocumentReport:
             and they are no problems; a PDF or DOCX file without text is one, as its text may be in pictures.
         n_blank: How many files are blank.
         n_blank_pages: Pages of PDF files without text.
-        problems: "file:row: reason" or "file: reason" for what was left out, the first thousand.
+        problems: "file:row: reason", or "file: reason" or "folder: reason", for what was left out, the first thousand.
         n_problems: How many were left out.
         skipped: "path: reason" for what folders hold besides (hidden, links, unknown kinds), the first thousand.
         n_skipped: How many were not looked at.
@@ -99,7 +99,7 @@ def read_documents(
     paths: str | Path | Sequence[str | Path],
     *,
     chunk_tokens: int = 200,
-    overlap: int = 40,
+    overlap: int | None = None,
     count: Callable[[str], int] = estimated_tokens,
     headings_in_text: bool = True,
     chunk_rows: bool = False,
@@ -117,7 +117,8 @@ def read_documents(
     Args:
         paths: The files and folders.
         chunk_tokens: The most tokens of a chunk, at least 16.
-        overlap: The most tokens that a chunk repeats of the one before, less than half of `chunk_tokens`.
+        overlap: The most tokens that a chunk repeats of the one before, less than half of `chunk_tokens`; a fifth of it
+            if None.
         count: Tokens of a text; a model's own counter may be given.
         headings_in_text: Whether chunks start with the headings they stand under.
         chunk_rows: Whether rows are cut into chunks as well, "id#1" and on.
@@ -128,25 +129,29 @@ def read_documents(
 
     Raises:
         FileFormatError: If a file or row has a problem and `strict` is true; the message holds the first five.
-        InputError: If an argument is out of range, or there is no file of a known kind.
+        InputError: If an argument is out of range, a path is not there, or there is no file of a known kind.
         MissingExtraError: If a file needs a library that is not installed.
-        OSError: If a given path is not there.
     """
     given = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(one) for one in paths]
     for field in columns or {}:
         if field not in FIELD_NAMES:
             raise unknown_name("field", field, list(FIELD_NAMES))
-    check_sizes(chunk_tokens, overlap)
+    shared = chunk_tokens // 5 if overlap is None else overlap
+    check_sizes(chunk_tokens, shared)
     found = find_files(given, KINDS)
-    if not found.files:
+    if not found.files and not (found.faults and not strict):
+        if found.faults:
+            raise FileFormatError("\n".join(found.faults[:_SHOWN]))
         more = f" {len(found.skipped)} were skipped, such as {found.skipped[0]}" if found.skipped else ""
         raise InputError(f"{', '.join(map(str, given))}: no file of a known kind ({', '.join(KINDS)}).{more}")
     reading = _Reading(
-        chunk=_Lazy(chunk_tokens, overlap, count, headings_in_text),
+        chunk=_Lazy(chunk_tokens, shared, count, headings_in_text),
         chunk_rows=chunk_rows,
         columns=columns or {},
         encoding=encoding,
     )
+    for fault in found.faults:
+        reading.note_fault(fault)
     read = (document for path, label in found.files for document in reading.documents(path, label))
     corpus = Corpus(read, name=name or ", ".join(map(str, given)))
     if reading.n_problems and strict:
@@ -195,7 +200,8 @@ class _Reading:
         self.blank: list[str] = []
         self.n_problems = self.n_documents = self.n_chunks = self.n_blank = self.n_blank_pages = 0
 
-    def _fault(self, text: str) -> None:
+    def note_fault(self, text: str) -> None:
+        """Count a problem, and keep the first thousand."""
         self.n_problems += 1
         if len(self.problems) < _KEPT:
             self.problems.append(text)
@@ -220,9 +226,9 @@ class _Reading:
             else:
                 yield from self._file(data, text, kind, label)
         except FileFormatError as exc:
-            self._fault(str(exc))
+            self.note_fault(str(exc))
         except OSError as exc:
-            self._fault(f"{label}: cannot be opened ({exc.strerror}).")
+            self.note_fault(f"{label}: cannot be opened ({exc.strerror}).")
 
     def _records(self, text: str, kind: str, label: str) -> Iterable[Record]:
         if kind == "jsonl":
@@ -233,7 +239,7 @@ class _Reading:
         for record in records:
             where = f"{label}:{record.row}"
             if record.fault:
-                self._fault(f"{where}: {record.fault}")
+                self.note_fault(f"{where}: {record.fault}")
                 continue
             document_id = record.id or f"{label}#{record.row}"
             metadata = {"source": label, **record.metadata}
@@ -278,6 +284,6 @@ class _Reading:
     def _is_new(self, document_id: str, where: str) -> bool:
         first = self._seen.setdefault(document_id, where)
         if first is not where:
-            self._fault(f"{where}: the id {document_id!r} is taken by {first}. Ids must be unique.")
+            self.note_fault(f"{where}: the id {document_id!r} is taken by {first}. Ids must be unique.")
             return False
         return True

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from rulewise.errors import InputError
 
 __all__ = ["Found", "find_files"]
 
 
 class Found(NamedTuple):
-    """Files in order, each with its label, and "path: reason" of what was left out of folders."""
+    """Files in order, each with its label, and "path: reason" of what was left out of folders, or cannot be opened."""
 
     files: list[tuple[Path, str]]
     skipped: list[str]
+    faults: list[str]
 
 
 def find_files(paths: Sequence[Path], endings: Collection[str]) -> Found:
@@ -25,13 +29,17 @@ def find_files(paths: Sequence[Path], endings: Collection[str]) -> Found:
     a folder, which may lead around in circles or out of it; a link that is itself given is followed.
 
     Raises:
-        FileNotFoundError: If a path is not there.
+        InputError: If a path is not there.
     """
     files: list[tuple[Path, str]] = []
     skipped: list[str] = []
+    faults: list[str] = []
     seen: set[Path] = set()
     for path, label in zip(paths, _labels(paths), strict=True):
-        real = path.resolve(strict=True)
+        try:
+            real = path.resolve(strict=True)
+        except FileNotFoundError:
+            raise InputError(f"{path}: is not there. Give files or folders of documents.") from None
         if real in seen:
             skipped.append(f"{path}: given twice.")
             continue
@@ -40,9 +48,9 @@ def find_files(paths: Sequence[Path], endings: Collection[str]) -> Found:
             files.append((path, printable(label)))
             continue
         lead = f"{label}/" if len(paths) > 1 else ""
-        for file in _walk(path, endings, skipped):
+        for file in _walk(path, endings, skipped, faults):
             files.append((file, printable(lead + file.relative_to(path).as_posix())))
-    return Found(files, skipped)
+    return Found(files, skipped, faults)
 
 
 def printable(name: str) -> str:
@@ -64,24 +72,34 @@ def _labels(paths: Sequence[Path]) -> list[str]:
     return ["/".join(one[-depth:]) for one in parts]
 
 
-def _walk(folder: Path, endings: Collection[str], skipped: list[str]) -> list[Path]:
+def _walk(folder: Path, endings: Collection[str], skipped: list[str], faults: list[str]) -> list[Path]:
     found: list[Path] = []
-    faults: list[OSError] = []
-    for name, folders, files in os.walk(folder, onerror=faults.append):
+
+    def fault(exc: OSError) -> None:
+        faults.append(f"{printable(str(exc.filename))}: cannot be opened ({exc.strerror}).")
+
+    for name, folders, files in os.walk(folder, onerror=fault):
         here = Path(name)
+        entered: list[str] = []
         for one, is_file in sorted([(one, False) for one in folders] + [(one, True) for one in files]):
             path = here / one
+            shown = printable(str(path))
+            try:
+                mode = path.lstat().st_mode
+            except OSError as exc:
+                fault(exc)
+                continue
             if one.startswith("."):
-                skipped.append(f"{path}: hidden.")
-            elif path.is_symlink():
-                skipped.append(f"{path}: a link. Give it by name to have it read.")
-            elif is_file:
-                if path.suffix.lower() not in endings:
-                    skipped.append(f"{path}: of no known kind.")
-                elif not path.is_file():
-                    skipped.append(f"{path}: no regular file.")
-                else:
-                    found.append(path)
-        folders[:] = [one for one in sorted(folders) if not one.startswith(".") and not (here / one).is_symlink()]
-    skipped.extend(f"{fault.filename}: cannot be opened ({fault.strerror})." for fault in faults)
+                skipped.append(f"{shown}: hidden.")
+            elif stat.S_ISLNK(mode):
+                skipped.append(f"{shown}: a link. Give it by name to have it read.")
+            elif not is_file:
+                entered.append(one)
+            elif path.suffix.lower() not in endings:
+                skipped.append(f"{shown}: of no known kind.")
+            elif not stat.S_ISREG(mode):
+                skipped.append(f"{shown}: no regular file.")
+            else:
+                found.append(path)
+        folders[:] = entered
     return sorted(found, key=lambda path: path.relative_to(folder).as_posix())

@@ -100,7 +100,7 @@ def _header(line: str, columns: Mapping[str, str], delimiter: str | None, source
             return header, one
     raise FileFormatError(
         f"{source}: no column is called {' or '.join(map(repr, wanted))}. The first line is {line.strip()[:200]!r}. "
-        "Give the table a header, or name the column of the text."
+        "Give the table a header, or name the column that holds the text, as in --map text=BODY."
     )
 
 
