@@ -62,13 +62,10 @@ def test_many_entities_are_searched_at_once():
 
 
 def test_identifiers_are_said_in_words():
-    assert [spoken(name) for name in ("hasNationality", "was_born_in", "co-author", "Make a  visit", "_")] == [
-        "has Nationality",
-        "was born in",
-        "co author",
-        "Make a visit",
-        "_",
-    ]
+    said = {"hasNationality": "has nationality", "was_born_in": "was born in", "IsInUSA": "is in USA"}
+    same = {name: name for name in ("Consult", "Make a Visit", "_", "", "是", "concept:teamplays")}
+    for name, words in {**said, **same, "co-author": "co author", " Make  a visit": "Make a visit"}.items():
+        assert spoken(name) == words
     assert words_of("Was_Born in") == ("was", "born", "in")
 
 

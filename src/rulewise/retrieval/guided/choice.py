@@ -115,12 +115,10 @@ def _fault(rule: Rule) -> str:
 def _about_others(rules: Sequence[Rule], recognised: Recognised) -> str:
     """What is said of rules whose heads name individuals, none of them the subject."""
     names = list(dict.fromkeys(asked_variable(rule.head, recognised) for rule in rules if rule.head is not None))
-    shown = ", ".join(map(repr, names[:3])) + (f" and {len(names) - 3} others" if len(names) > 3 else "")
-    asked = "asked about is not known" if recognised.subject is None else f"asked about is {recognised.subject!r}"
-    return (
-        f"about {shown} alone, constants of the head, while the entity {asked} (a variable is written ?x, or with a "
-        "capital as X in Horn notation)"
-    )
+    shown = ", ".join(map(repr, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    asked = "an entity that is not recognised" if recognised.subject is None else repr(recognised.subject)
+    constants = "constant" if len(names) == 1 else "constants"
+    return f"about the {constants} {shown}, not about {asked} (variables are written ?x, in Horn notation X)"
 
 
 def _applies(rule: Rule, recognised: Recognised) -> bool:

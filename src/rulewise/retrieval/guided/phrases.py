@@ -25,10 +25,13 @@ def words_of(text: str) -> tuple[str, ...]:
 def spoken(name: str) -> str:
     """A name as questions say it: "hasNationality" and "has_nationality" are "has nationality".
 
-    A name with a blank in it is words already and stays as it is, but for its white space.
+    A name of one word, or with a blank in it, is as it should be already, but for its white space.
     """
     plain = collapse(name)
-    return plain if " " in plain else " ".join(split_identifier(plain)) or plain
+    parts = [plain] if " " in plain else split_identifier(plain)
+    if len(parts) < 2:
+        return plain
+    return " ".join(part if part.isupper() and len(part) > 1 else part.lower() for part in parts)
 
 
 def entities_of(documents: Iterable[Document]) -> list[str]:
