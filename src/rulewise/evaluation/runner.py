@@ -133,8 +133,8 @@ def run_experiment(
         on_progress: Told how far the run is.
 
     Raises:
-        InputError: If a gold rule is not in its library, the folder holds a run on other data, or another process runs
-            in it.
+        InputError: If a gold rule is not in its library, no set is at hand, the folder holds a run on other data, or
+            another process runs in it.
     """
     if block < 1:
         raise InputError(f"block must be at least 1, got {block}.")
@@ -146,20 +146,30 @@ def run_experiment(
 
 
 def _check_sets(experiment: Experiment, materials: Materials) -> None:
-    """Read every set before anything is written, so that a missing file or a strange label stops the run.
+    """Read every set before anything is written, so that a broken file or a strange label stops the run.
+
+    Cells of a set that is not at hand are not run, unless no set is.
 
     Raises:
         InputError: If so.
     """
+    missing: dict[str, InputError] = {}
     for cell in experiment.cells:
+        if cell.set in missing:
+            continue
         try:
             benchmark = materials.benchmark(cell.set)
+        except NotAtHandError as exc:
+            missing[cell.set] = exc
+            continue
         except OSError as exc:
             raise InputError(f"set {cell.set}: {exc.filename or ''}: {exc.strerror or exc}. Check its files.") from exc
         if not benchmark.examples:
             raise InputError(f"set {cell.set}: has no query. Check the file of its queries.")
         if cell.searches and not isinstance(cell, RagCell):
             benchmark.library(cell.library)
+    if missing and len(missing) == len({cell.set for cell in experiment.cells}):
+        raise next(iter(missing.values()))
 
 
 class _Runner:
@@ -265,6 +275,12 @@ class _Runner:
             reason = str(exc)
         except KeyboardInterrupt as exc:
             reason, interrupted = "interrupted", exc
+        was = self.folder.status(cell)
+        if reason and not key and was.key and interrupted is None:
+            # its data are not at hand any more: what was finished stays
+            status = was if was.state == "done" else replace(was, reason=reason)
+            self.folder.write_status(cell, status)
+            return status
         status = CellStatus(
             state="done" if not reason else "incomplete" if done else "not run",
             reason=reason,

@@ -40,7 +40,7 @@ def experiment(tmp_path: Path):
     test = [f"{name}|visit|{land}|2003" for name, land in LANDS.items()]
     graph = write(tmp_path / "graph", {"train": train, "valid": valid, "test": test})
     rules = [LEADSTO.parse(text, id=text) for text in RULES]
-    settings = RuleQASettings(name="small", min_confidence=0, min_support=0)
+    settings = RuleQASettings(name="icews14", min_confidence=0, min_support=0)
     write_ruleqa(build_ruleqa(read_parts(graph), settings, rules=rules), tmp_path / "data" / "ruleqa" / "icews14")
     return load_experiment("rulerag-table5").only({"set": ["icews14"]})
 
@@ -106,7 +106,7 @@ def test_a_set_whose_rules_cannot_be_asked_is_not_run_and_says_why(tmp_path: Pat
         path.unlink()
     folder.rmdir()
     graph = tmp_path / "graph"
-    settings = RuleQASettings(name="small", min_confidence=0, min_support=0)
+    settings = RuleQASettings(name="icews14", min_confidence=0, min_support=0)
     rules = [LEADSTO.parse(RULES[1], id="r")]
     write_ruleqa(build_ruleqa(read_parts(graph), settings, rules=rules), folder)
     materials = Materials(experiment, data=tmp_path / "data", settings=Settings(cache=tmp_path / "cache"))

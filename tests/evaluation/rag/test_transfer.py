@@ -78,14 +78,18 @@ def test_rules_lead_to_answers_of_open_questions_in_every_public_layout(data: Pa
     }  # fmt: skip
 
 
-def test_a_set_that_is_not_there_stops_the_run_and_can_be_left_out(data: Path, tmp_path: Path):
+def test_a_set_that_is_not_there_is_not_run_and_says_what_is_missing(data: Path, tmp_path: Path):
     experiment = load_experiment("rulerag-transfer").only({"method": ["standard-rag"], "set": ["nq", "asqa"]})
     (data / "openqa" / "nq.jsonl").write_text(FILES["openqa"][1])
     (data / "openqa" / FILES["asqa"][0]).unlink()
     materials = Materials(experiment, data=data, settings=Settings(cache=tmp_path / "cache"))
     llm = ScriptedLLM(["Answer: Ada"])
+    found = run_experiment(experiment, tmp_path / "run", materials=materials, open_model=lambda spec: llm)
+    states = {cell.set: found.states[cell.id] for cell in experiment.cells}
+    assert (states["nq"].state, states["asqa"].state) == ("done", "not run")
+    assert "ASQA.json" in states["asqa"].reason
+    assert not found.is_complete
+    alone = experiment.only({"set": ["asqa"]})
     with pytest.raises(InputError, match=r"set asqa: .*ASQA\.json"):
-        run_experiment(experiment, tmp_path / "run", materials=materials, open_model=lambda spec: llm)
-    assert not (tmp_path / "run").exists()
-    alone = experiment.only({"set": ["nq"]})
-    assert run_experiment(alone, tmp_path / "run", materials=materials, open_model=lambda spec: llm).is_complete
+        run_experiment(alone, tmp_path / "other", materials=materials, open_model=lambda spec: llm)
+    assert not (tmp_path / "other").exists()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rulewise.errors import InputError
+from rulewise.errors import InputError, NotAtHandError, UnknownNameError
 from rulewise.evaluation.benchmark import Benchmark
 from rulewise.evaluation.experiment import OPENQA_KINDS, SetSpec
 from rulewise.types import Rule, Surface
@@ -17,10 +18,10 @@ def rulebench_folder(data: Path | None) -> Path:
     """The folder of RuleBench sets: the data folder itself, or `rulebench` or `dataset` in it.
 
     Raises:
-        InputError: If there is no such folder.
+        NotAtHandError: If there is no such folder.
     """
     if data is None:
-        raise InputError(
+        raise NotAtHandError(
             "RuleBench sets need a data folder. Give --data FOLDER, or set RULEWISE_DATA; "
             "`rulewise bench import rulebench` converts the original release."
         )
@@ -29,7 +30,7 @@ def rulebench_folder(data: Path | None) -> Path:
     for folder in (data / "rulebench", data / "dataset", data):
         if folder.is_dir() and list_sets(folder):
             return folder
-    raise InputError(
+    raise NotAtHandError(
         f"{data}: holds no RuleBench set. Expected folders such as clutrr with rules.jsonl, queries.jsonl."
     )
 
@@ -37,27 +38,67 @@ def rulebench_folder(data: Path | None) -> Path:
 def ruleqa_folder(spec: SetSpec, *, data: Path | None) -> Path:
     """The folder of a RuleQA set: the one that is named, else NAME or `ruleqa/NAME` in the data folder.
 
+    A set with the name of one of the paper's is that set: the paper's figures stand beside what is measured on it.
+
     Raises:
-        InputError: If there is no such folder.
+        NotAtHandError: If there is no such folder; the message names the command that builds it.
+        InputError: If the set has the name of one of the paper's sets, and its datasheet says that it is another.
     """
     if spec.path:
-        return _path(spec, "path", data)
-    tried = [] if data is None else [data / "ruleqa" / spec.name, data / spec.name]
-    found = next((folder for folder in tried if (folder / "queries.jsonl").is_file()), None)
-    if found is None:
-        where = "no data folder is given (--data, RULEWISE_DATA)" if data is None else f"{data} holds no {spec.name}"
+        folder = _path(spec, "path", data)
+    else:
+        tried = [] if data is None else [data / "ruleqa" / spec.name, data / spec.name]
+        found = next((one for one in tried if (one / "queries.jsonl").is_file()), None)
+        if found is None:
+            where = (
+                "no data folder is given (--data, RULEWISE_DATA)" if data is None else f"{data} holds no {spec.name}"
+            )
+            raise NotAtHandError(f"set {spec.name}: {where}. {_how_to_build(spec.name, data)}")
+        folder = found
+    _check_name(spec.name, folder)
+    return folder
+
+
+def _how_to_build(name: str, data: Path | None) -> str:
+    from rulewise.evaluation.ruleqa.presets import PRESETS
+
+    key = next((key for key, preset in PRESETS.items() if preset.graph == name), "")
+    out = f"{data or 'DATA'}/ruleqa/{name}"
+    command = f"rulewise bench build ruleqa {f'--preset {key}' if key else '--graph FOLDER'} --out {out}"
+    return f"Build it with `{command}`, or name its folder: path = FOLDER in [sets.{name}]."
+
+
+def _check_name(name: str, folder: Path) -> None:
+    """Refuse a folder under the name of a set of the paper that is not that set; a damaged datasheet is left to others.
+
+    Raises:
+        InputError: If so.
+    """
+    from rulewise.evaluation.ruleqa.presets import PRESETS
+
+    key = next((key for key, preset in PRESETS.items() if preset.graph == name), "")
+    if not key:
+        return
+    try:
+        sheet = json.loads((folder / "datasheet.json").read_text(encoding="utf-8"))
+        is_other = sheet["preset"] != key if sheet.get("preset") else sheet["name"] != name
+        what = f"{sheet['name']}{', preset ' + sheet['preset'] if sheet.get('preset') else ', of no preset'}"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return
+    if is_other:
         raise InputError(
-            f"set {spec.name}: {where}. Build it first, with `rulewise bench build ruleqa --help`, or name its folder: "
-            f"path = FOLDER in [sets.{spec.name}]."
+            f"set {name}: {folder} holds another set, {what}, by its datasheet. {name} is a set of the RuleRAG paper "
+            f"(preset {key}), whose figures stand beside what is measured on it. Give the set a name of its own, or "
+            f"build this one: {_how_to_build(name, folder.parent.parent)}"
         )
-    return found
 
 
 def load_set(spec: SetSpec, *, data: Path | None) -> Benchmark:
     """The set that an experiment describes.
 
     Raises:
-        InputError: If its data are not at hand, or what it needs is not named.
+        NotAtHandError: If its data are not at hand.
+        InputError: If what it needs is not named.
         FileFormatError: If a file cannot be read.
     """
     if spec.kind == "samples":
@@ -67,7 +108,7 @@ def load_set(spec: SetSpec, *, data: Path | None) -> Benchmark:
     if spec.kind == "files":
         from rulewise.evaluation.benchmarks.files import load_files
 
-        demos = Path(spec.demonstrations) if spec.demonstrations else None
+        demos = _path(spec, "demonstrations", data) if spec.demonstrations else None
         return load_files(
             rules=_path(spec, "rules", data), queries=_path(spec, "queries", data), name=spec.name, demonstrations=demos
         )
@@ -100,9 +141,15 @@ def load_set(spec: SetSpec, *, data: Path | None) -> Benchmark:
             rules=_path(spec, "rules", data) if spec.rules else None,
             split=spec.split or "dev",
         )
-    from rulewise.evaluation.benchmarks.rulebench import load_rulebench
+    from rulewise.evaluation.benchmarks.rulebench import SETS, load_rulebench
 
-    return load_rulebench(Path(spec.path) if spec.path else rulebench_folder(data), spec.name)
+    folder = Path(spec.path) if spec.path else rulebench_folder(data)
+    try:
+        return load_rulebench(folder, spec.name)
+    except UnknownNameError as exc:
+        if spec.name in SETS:
+            raise NotAtHandError(f"{folder}: holds no set {spec.name}. {exc}") from exc
+        raise
 
 
 def pool_of(name: str, surface: Surface, *, data: Path | None, own: Benchmark) -> Sequence[Rule]:
@@ -132,5 +179,9 @@ def _path(spec: SetSpec, key: str, data: Path | None) -> Path:
     if not value:
         raise InputError(f'[sets.{spec.name}] of kind "{spec.kind}" needs {key}.')
     if "{data}" in value and data is None:
-        raise InputError(f"set {spec.name}: its {key} lies in the data folder. Give --data or set RULEWISE_DATA.")
-    return Path(value.replace("{data}", str(data)))
+        raise NotAtHandError(f"set {spec.name}: its {key} lies in the data folder. Give --data or set RULEWISE_DATA.")
+    path = Path(value.replace("{data}", str(data)))
+    if not path.exists():
+        how = f" {_how_to_build(path.name, data)}" if key == "rules" and path.parent.name == "ruleqa" else ""
+        raise NotAtHandError(f"set {spec.name}: {key}: there is no {path}.{how or ' Check the path.'}")
+    return path
