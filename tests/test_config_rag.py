@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rulewise.config import Config, RagConfig, load_config
-from rulewise.config_rag import build_rag, build_rag_search, read_aliases
+from rulewise.config_rag import build_rag, build_rag_search, check_rag, read_aliases
 from rulewise.corpus.documents import read_documents
 from rulewise.errors import FileFormatError, InputError, StaleIndexError, UnknownNameError
 from rulewise.pipelines.knowledge.chain_of_knowledge import ChainOfKnowledge
@@ -249,6 +249,79 @@ def test_an_index_whose_documents_changed_is_refused(rag, settings, tmp_path: Pa
     source.write_text('{"text": "another"}\n')
     with pytest.raises(StaleIndexError, match="is out of date"):
         build_rag_search(built, settings=settings)
+
+
+def refusal(config: RagConfig) -> str:
+    try:
+        check_rag(config)
+    except InputError as exc:
+        return str(exc)
+    return ""
+
+
+COUNTED = ("rulerag", "standard-rag", "standard-prompting", "cot", "ve", "cok", "rulerag-cok")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "readers"),
+    [
+        ("style", "paper", 3),
+        ("max_prompt_tokens", 900, 3),
+        ("shown", 2, 2),
+        ("rules_in_prompt", False, 1),
+        ("repeats", "last", 6),
+    ],
+)
+def test_a_key_that_the_method_does_not_read_is_refused(rag, settings, key: str, value, readers: int):
+    said = {method: refusal(replace(rag, method=method, **{key: value})) for method in COUNTED}
+    refused = [method for method, text in said.items() if f"the method {method} does not read it" in text]
+    assert len(refused) == len(COUNTED) - readers == sum(map(bool, said.values()))
+    assert "rulerag" not in refused
+    for method in refused:
+        with pytest.raises(InputError, match="Leave it out, or take"):
+            build_rag(Config(rag=replace(rag, method=method, **{key: value})), llm=ScriptedLLM([]), settings=settings)
+    # a search asks no model, so that the keys of prompts do not matter
+    assert build_rag_search(replace(rag, method="ve", **{key: value}), settings=settings).run([QUERY])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"aliases": "a.toml"}, {"rules_per_query": 2}, {"theta": 0.5}, {"relation_theta": 0.5}, {"form": "body"},
+        {"merge": "rrf"}, {"k_per_rule": 4}, {"with_query": False}, {"map": {"text": "BODY"}}, {"format": "horn"},
+        {"encoding": "cp1252"}, {"sheet": "two"},
+    ],
+)  # fmt: skip
+def test_what_is_said_of_rules_is_refused_without_rules(rag, settings, changes):
+    (key,) = changes
+    alone = replace(rag, rules="", method="standard-rag", **changes)
+    for build in (lambda: build_rag(Config(rag=alone), llm=ScriptedLLM([])), lambda: build_rag_search(alone)):
+        with pytest.raises(InputError, match=rf"{key} in \[rag\]: is about rules, and there are none"):
+            build()
+    # with rules at hand, a method that leaves them out may be compared under the same settings
+    if key != "relation_theta":
+        check_rag(replace(alone, rules=rag.rules))
+
+
+def test_a_relation_needs_rules_over_relations(rag, settings, tmp_path: Path):
+    with pytest.raises(InputError, match="--relation: is about rules, and there are none"):
+        build_rag_search(replace(rag, rules=""), relations=["Consult"], settings=settings)
+    (tmp_path / "prose.csv").write_text("id,text\nr1,If it rains then the road is wet.\n")
+    prose = replace(rag, rules=str(tmp_path / "prose.csv"))
+    with pytest.raises(InputError, match=r"'Consult' cannot be asked for\. Leave out --relation"):
+        build_rag_search(prose, relations=["Consult"], settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"relation_theta": 0.5}, "have a cosine with an encoder only"),
+        ({"theta": 0.5, "rule_choice": "head"}, "have no similarity"),
+    ],
+)
+def test_thresholds_of_nothing_are_refused(rag, settings, changes, message: str):
+    with pytest.raises(InputError, match=message):
+        build_rag_search(replace(rag, **changes), settings=settings)
 
 
 def test_aliases_that_are_no_text_are_named(tmp_path: Path):

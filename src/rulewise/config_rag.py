@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from rulewise.config import open_encoder, open_llm, parse_toml
 from rulewise.config_corpus import OnNote, open_documents
 from rulewise.config_sections import Config, RagConfig
+from rulewise.config_unread import WITH_RULES, refuse_unread
 from rulewise.errors import FileFormatError, InputError
 from rulewise.pipelines.rag_trace import RagTrace
 from rulewise.pipelines.rulerag import RuleRag
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     from rulewise.retrieval.guided.search import GuidedRetriever
     from rulewise.rules.library import RuleLibrary
 
-__all__ = ["WITH_RULES", "RagPipeline", "build_rag", "build_rag_search", "check_rag", "read_aliases"]
-
-WITH_RULES = ("rulerag", "rulerag-cok")
-"""The methods that need rules."""
+__all__ = ["RagPipeline", "build_rag", "build_rag_search", "check_rag", "read_aliases"]
 
 _WITHOUT_DOCUMENTS = ("standard-prompting", "cot")
 _IN_STEPS = ("ve", "cok", "rulerag-cok")
@@ -67,14 +65,15 @@ def build_rag(
         on_note: Told what was read of documents and rules, and what was left out.
 
     Raises:
-        InputError: If no model is named, or documents or rules are missing or do not fit the method.
+        InputError: If no model is named, documents or rules are missing or do not fit the method, or something is set
+            that nothing would read.
         UnknownNameError: If a relation is not one of the rules'.
         FileFormatError: If a file cannot be read.
         StaleIndexError: If documents changed since their index was built.
         MissingExtraError: If an encoder or a kind of file needs a package that is not installed.
     """
     own, settings = config.rag, settings or read_settings()
-    check_rag(own)
+    check_rag(own, relations=relations)
     asked = llm if llm is not None else open_llm(config.llm, settings)
     encoder = _encoder(own, settings)
     rules = _rules(own, relations, on_note) if own.method in WITH_RULES else None
@@ -106,6 +105,7 @@ def build_rag_search(
     The arguments and errors are those of `build_rag`. Without rules, or with `rule_choice` "none", the question alone
     is searched with.
     """
+    refuse_unread(config, answers=False, relations=relations)
     encoder = _encoder(config, settings or read_settings())
     rules = _rules(config, relations, on_note)
     index = open_documents(config, encoder, on_note=on_note)
@@ -113,8 +113,12 @@ def build_rag_search(
     return RuleRag(chooser=chooser, retriever=_searcher(config, encoder, index), k=config.k or 10)
 
 
-def check_rag(config: RagConfig) -> None:
-    """Stop if the method lacks rules, before anything is read or asked.
+def check_rag(config: RagConfig, *, relations: Collection[str] = ()) -> None:
+    """Stop if the method lacks rules, or something is set that nothing would read, before anything is read or asked.
+
+    Args:
+        config: The section.
+        relations: Relations that queries will name.
 
     Raises:
         InputError: If so.
@@ -123,6 +127,7 @@ def check_rag(config: RagConfig) -> None:
         raise InputError(
             f"The method {config.method} needs --rules, or rules in [rag]. Without rules, use --method standard-rag."
         )
+    refuse_unread(config, relations=relations)
 
 
 def _encoder(config: RagConfig, settings: Settings) -> Encoder | None:
@@ -155,6 +160,11 @@ def _rules(config: RagConfig, relations: Collection[str], on_note: OnNote | None
     rules = _read_rules(config, on_note)
     known = relations_of(rules)
     for relation in relations:
+        if not known:
+            raise InputError(
+                f"{config.rules}: no rule is parsed into atoms, so that none has a head relation, and {relation!r} "
+                "cannot be asked for. Leave out --relation; rules are chosen by similarity."
+            )
         if relation not in known:
             raise unknown_name("relation", relation, known)
     if config.rule_choice == "head" and not known:

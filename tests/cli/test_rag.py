@@ -439,6 +439,15 @@ def test_where_replies_are_kept_may_be_said_on_the_command_line(docs: Path, tmp_
         (("ask", QUESTION, "--documents", "DOCS"), "needs --rules"),
         (("ask", QUESTION, "--documents", "DOCS", "--rules", "RULES"), "No language model is named"),
         (("search", QUESTION, "--documents", "EMPTY"), "no file of a known kind"),
+        (("search", QUESTION, "--documents", "DOCS", "--relation", "born"), "--relation: is about rules"),
+        (
+            ("search", QUESTION, "--documents", "DOCS", "--encoding", "cp1252"),
+            "For documents it is --document-encoding",
+        ),
+        (
+            ("ask", QUESTION, "--documents", "DOCS", "--method", "cok", "--max-prompt-tokens", "9"),
+            "--max-prompt-tokens, max_prompt_tokens in [rag]: the method cok does not read it",
+        ),
         (
             ("search", QUESTION, "--documents", "DOCS", "--rules", "RULES", "--theta", "nan"),
             "--theta: expected a finite number",

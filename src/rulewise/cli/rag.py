@@ -282,9 +282,9 @@ def _open(config: Config, relation: str | None) -> tuple[RagPipeline, MeteredLLM
     from rulewise.settings import read_settings
 
     settings = read_settings()
-    check_rag(config.rag)
-    llm = open_llm(config.llm, settings)
     relations = () if relation is None else (relation,)
+    check_rag(config.rag, relations=relations)
+    llm = open_llm(config.llm, settings)
     return build_rag(config, llm=WatchedLLM(llm), settings=settings, relations=relations, on_note=note), llm
 
 
