@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rulewise.text import collapse, compose, fold, is_cjk, split_identifier
+from rulewise.text import collapse, compose, fold, is_cjk, mend, split_identifier
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,17 @@ def test_marks_beyond_thirty_in_a_row_are_left_out_of_long_texts_alone() -> None
     assert len(compose("a" + marks)) <= 31
     assert len(compose("a" + marks[:100])) == 101 - 1  # composed with the first acute accent, otherwise whole
     assert compose("e\u0301" * 1_000) == "é" * 1_000
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("a\ud83db", "a\ufffdb"),
+        ("\ud83d\ude00x", "\U0001f600x"),
+        ("\ude00\ud83d", "\ufffd\ufffd"),
+        ("plain", "plain"),
+        ("规则 \U0001f600", "规则 \U0001f600"),
+    ],
+)
+def test_halves_of_surrogate_pairs_are_joined_or_replaced(text: str, mended: str) -> None:
+    assert mend(text) == mended

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["CJK", "MARKS", "collapse", "compose", "estimate_tokens", "fold", "is_cjk", "split_identifier"]
+__all__ = ["CJK", "MARKS", "collapse", "compose", "estimate_tokens", "fold", "is_cjk", "mend", "split_identifier"]
 
 CJK = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 """Han ideographs with their repetition mark, kana and hangul syllables, to stand in a character class."""
@@ -40,6 +40,19 @@ def compose(text: str) -> str:
                 kept.append(char)
         text = "".join(kept)
     return unicodedata.normalize("NFKC", text)
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def mend(text: str) -> str:
+    """The text with the two halves of a surrogate pair joined, and a half that stands alone replaced by U+FFFD.
+
+    JSON may hold such halves, as a reply that was cut inside an emoji does, and UTF-8 cannot store them.
+    """
+    if text.isascii() or not _HALF.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def fold(text: str) -> str:

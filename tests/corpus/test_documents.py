@@ -159,7 +159,7 @@ def test_a_report_is_plain_values(tmp_path: Path):
     assert problem.startswith("a.jsonl:2: not JSON")
     assert found == {
         "documents": 1, "files": 2, "texts": 1, "chunks": 0, "blank": ["b.txt"], "n_blank": 1, "n_blank_pages": 0,
-        "n_problems": 1, "skipped": [], "n_skipped": 0,
+        "n_mended": 0, "n_problems": 1, "skipped": [], "n_skipped": 0,
     }  # fmt: skip
 
 
@@ -300,3 +300,15 @@ def test_a_table_without_a_column_of_texts_says_how_to_name_it(tmp_path: Path):
     (tmp_path / "a.csv").write_text("body\none\n")
     with pytest.raises(FileFormatError, match=r"--map text=BODY"):
         read_documents(tmp_path)
+
+
+def test_half_of_a_surrogate_pair_is_replaced_and_counted(tmp_path: Path):
+    (tmp_path / "a.jsonl").write_text('{"id": "\\ud83d", "text": "a \\ud83d", "k": "\\ude00"}\n{"text": "b"}\n')
+    report = read_documents(tmp_path)
+    assert (report.corpus[0].id, report.corpus[0].text, report.corpus[0].metadata["k"]) == (
+        "\ufffd",
+        "a \ufffd",
+        "\ufffd",
+    )
+    assert report.n_mended == 1
+    assert report.summary().endswith("1 rows with half of a surrogate pair mended")

@@ -261,6 +261,12 @@ def test_wrong_settings_are_refused_and_sampling_is_passed_on() -> None:
     assert WithDocuments(llm).answer([]) == []
 
 
+@pytest.mark.parametrize("style", ["cited", "paper"])
+def test_a_reply_with_half_of_a_surrogate_pair_can_be_stored(style: str) -> None:
+    answer = ask("Answer: China \ud83d", style=style)
+    assert (answer.text, answer.raw) == ("China \ufffd", "Answer: China \ufffd")
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.text(max_size=200) | st.text(alphabet='Rules usedDocmnt Anwer:[]{}"1239,\n', max_size=200), st.booleans())
 def test_any_reply_gives_an_answer_or_a_failure_and_only_shown_ids(reply: str, is_cited: bool) -> None:

@@ -49,6 +49,7 @@ class DocumentReport:
             and they are no problems; a PDF or DOCX file without text is one, as its text may be in pictures.
         n_blank: How many files are blank.
         n_blank_pages: Pages of PDF files without text.
+        n_mended: Rows whose text or id held half of a surrogate pair, which was replaced by U+FFFD.
         problems: "file:row: reason", or "file: reason" or "folder: reason", for what was left out, the first thousand.
         n_problems: How many were left out.
         skipped: "path: reason" for what folders hold besides (hidden, links, unknown kinds), the first thousand.
@@ -62,6 +63,7 @@ class DocumentReport:
     blank: tuple[str, ...] = ()
     n_blank: int = 0
     n_blank_pages: int = 0
+    n_mended: int = 0
     problems: tuple[str, ...] = ()
     n_problems: int = 0
     skipped: tuple[str, ...] = ()
@@ -72,10 +74,11 @@ class DocumentReport:
         names = ", ".join(self.blank[:_NAMED])
         more = ", ..." if self.n_blank > _NAMED else ""
         blank = f"{self.n_blank:,} blank{f' ({names}{more})' if names else ''}"
+        mended = f", {self.n_mended:,} rows with half of a surrogate pair mended" if self.n_mended else ""
         return (
             f"{len(self.corpus):,} documents ({self.n_chunks:,} chunks) of {self.n_documents:,} texts in "
             f"{self.n_files:,} files, {blank}, {self.n_blank_pages:,} blank pages, {self.n_problems:,} problems, "
-            f"{self.n_skipped:,} files skipped"
+            f"{self.n_skipped:,} files skipped{mended}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,6 +91,7 @@ class DocumentReport:
             "blank": list(self.blank),
             "n_blank": self.n_blank,
             "n_blank_pages": self.n_blank_pages,
+            "n_mended": self.n_mended,
             "problems": list(self.problems),
             "n_problems": self.n_problems,
             "skipped": list(self.skipped),
@@ -169,6 +173,7 @@ def read_documents(
         blank=tuple(reading.blank),
         n_blank=reading.n_blank,
         n_blank_pages=reading.n_blank_pages,
+        n_mended=reading.n_mended,
         problems=tuple(reading.problems),
         n_problems=reading.n_problems,
         skipped=tuple(found.skipped[:_KEPT]),
@@ -198,7 +203,7 @@ class _Reading:
         self._seen: dict[str, str] = {}
         self.problems: list[str] = []
         self.blank: list[str] = []
-        self.n_problems = self.n_documents = self.n_chunks = self.n_blank = self.n_blank_pages = 0
+        self.n_problems = self.n_documents = self.n_chunks = self.n_blank = self.n_blank_pages = self.n_mended = 0
 
     def note_fault(self, text: str) -> None:
         """Count a problem, and keep the first thousand."""
@@ -241,6 +246,7 @@ class _Reading:
             if record.fault:
                 self.note_fault(f"{where}: {record.fault}")
                 continue
+            self.n_mended += record.is_mended
             document_id = record.id or f"{label}#{record.row}"
             metadata = {"source": label, **record.metadata}
             if self._chunk_rows:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rulewise.errors import FileFormatError, InputError
+from rulewise.text import mend
 from rulewise.types import EMPTY
 
 __all__ = ["FIELD_NAMES", "Record", "read_jsonl_records", "read_table_records"]
@@ -21,13 +22,17 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 
 class Record(NamedTuple):
-    """A line or row: its number, its document's parts, or why there is none in it."""
+    """A line or row: its number, its document's parts, or why there is none in it.
+
+    `is_mended` says whether its text or id held half of a surrogate pair, which `rulewise.text.mend` replaced.
+    """
 
     row: int
     id: str = ""
     text: str = ""
     metadata: Mapping[str, str] = EMPTY
     fault: str = ""
+    is_mended: bool = False
 
 
 def read_jsonl_records(text: str, columns: Mapping[str, str]) -> Iterator[Record]:
@@ -155,7 +160,10 @@ def _record(row: int, value: Mapping[str, Any], columns: Mapping[str, str]) -> R
         raise InputError("the text is blank.")
     if fields.get("title", "").strip():
         metadata["title"] = fields["title"]
-    return Record(row, fields.get("id", "").strip(), fields["text"], metadata)
+    record_id, text = mend(fields.get("id", "").strip()), mend(fields["text"])
+    is_mended = (record_id, text) != (fields.get("id", "").strip(), fields["text"])
+    metadata = {mend(name): mend(item) for name, item in metadata.items()}
+    return Record(row, record_id, text, metadata, is_mended=is_mended)
 
 
 def _field(key: str, columns: Mapping[str, str]) -> str:

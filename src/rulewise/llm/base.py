@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias
 
 from rulewise.errors import InputError
+from rulewise.text import mend
 from rulewise.types import Usage
 
 __all__ = [
@@ -84,6 +85,9 @@ FinishReason: TypeAlias = Literal["stop", "length", "content_filter", "error"]
 class Completion:
     """A reply with what it took. A failed call is a completion too: `finish_reason` "error" and a `failure`.
 
+    Halves of surrogate pairs, which cannot be written to a file or a terminal, are replaced in its texts, see
+    `rulewise.text.mend`: whatever is read from a reply can be stored.
+
     Attributes:
         text: The reply without thinking text; "" if the call failed.
         model: The model's name as the back end gives it.
@@ -109,6 +113,10 @@ class Completion:
     failure: str = ""
     is_too_long: bool = False
     logprobs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        for name in ("text", "model", "thinking", "failure"):
+            object.__setattr__(self, name, mend(getattr(self, name)))
 
     @property
     def ok(self) -> bool:
