@@ -114,7 +114,7 @@ def _read_files(
         columns=columns,
         encoding=encoding,
         chunk_tokens=chunk_tokens,
-        overlap=chunk_tokens // 5 if overlap is None else overlap,
+        overlap=overlap,
     )
     return ReadCorpus(found.corpus, found.summary(), found.to_dict())
 

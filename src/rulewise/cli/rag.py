@@ -104,7 +104,7 @@ def build(
         overlap=overlap,
         on_note=note,
     )
-    sources.check_unchanged()
+    sources = sources.check_unchanged()
     corpus = read.corpus
     named: dict[str, Any] = {"analyzer": analyzer, "encoder_spec": encoder or "", "sources": sources.text()}
     if store == "lance":

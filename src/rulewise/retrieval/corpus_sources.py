@@ -6,7 +6,7 @@ import json
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,18 +104,20 @@ class Sources:
         given = tuple(str(path.absolute()) for path in documents)
         return cls(given=given, settings=used, files=file_sums(documents, graph=used.graph))
 
-    def check_unchanged(self) -> None:
-        """Stop if anything changed since these were taken; every file is read again.
+    def check_unchanged(self) -> Sources:
+        """The same, taken anew, as times that were too new may say something now; every file is read again.
 
         Raises:
-            InputError: If so.
+            InputError: If anything changed since these were taken.
         """
         there = [Path(path) for path in self.given if Path(path).exists()]
-        if changes := _changes(self, file_sums(there, graph=self.settings.graph)):
+        now = file_sums(there, graph=self.settings.graph)
+        if changes := _changes(self, now):
             raise InputError(
                 f"{_listed(changes)}: so it is while documents are read, and an index of them would be neither the one "
                 "nor the other. Nothing was built. Do it again when they stay as they are."
             )
+        return replace(self, files=now)
 
     def text(self) -> str:
         """What is kept in the folder of an index."""
