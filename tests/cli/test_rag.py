@@ -315,7 +315,7 @@ def test_build_reports_what_was_read_and_left_out_as_one_object(docs: Path, tmp_
     assert problem.startswith("rows.jsonl:2: no text under")
     assert read == {
         "documents": 3, "files": 4, "texts": 3, "chunks": 2, "blank": ["blank.txt"], "n_blank": 1, "n_blank_pages": 0,
-        "n_problems": 1, "skipped": [], "n_skipped": 0,
+        "n_mended": 0, "n_problems": 1, "skipped": [], "n_skipped": 0,
     }  # fmt: skip
     assert "1 blank (blank.txt)" in built.stderr
 
