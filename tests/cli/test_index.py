@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from rulewise.cli.index import choose_analyzer, index
+from rulewise.cli.rag import rag
 from rulewise.errors import RulewiseError
 
 RULES = (
@@ -103,3 +104,25 @@ def test_check_does_not_call_an_index_current_whose_source_is_gone(rules: Path, 
 def test_build_says_how_many_rules_lack_the_text_that_is_indexed(rules: Path, tmp_path: Path) -> None:
     done = invoke("build", rules, "--out", tmp_path / "i", "--surface", "formal")
     assert "2 of 2 rules have no formal text" in done.output
+
+
+def test_check_takes_an_index_of_documents(rules: Path, tmp_path: Path) -> None:
+    rows, index = tmp_path / "rows.csv", tmp_path / "d"
+    rows.write_text("id,text\na,A red stone\nb,A blue stone\n")
+    assert CliRunner().invoke(rag, ["build", str(rows), "--out", str(index)]).exit_code == 0
+    done = invoke("check", index)
+    assert (done.exit_code, done.stdout) == (0, f"{index}: whole and up to date\n")
+    for command in (["info", index], ["update", index, rules]):
+        done = invoke(*command)
+        assert "is an index of documents, not of rules" in str(done.exception)
+    data = (index / "scores.npy").read_bytes()
+    (index / "scores.npy").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    done = invoke("check", index)
+    assert done.exit_code == 3
+    assert "scores.npy: is damaged" in done.stdout
+    assert "rulewise rag build" in done.stdout
+    (index / "scores.npy").write_bytes(data)
+    rows.write_text("id,text\na,A green stone\n")
+    done = invoke("check", index)
+    assert done.exit_code == 3
+    assert "out of date" in done.stdout

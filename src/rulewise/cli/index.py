@@ -217,22 +217,51 @@ def info(path: Path, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def check(ctx: click.Context, path: Path, as_json: bool) -> None:
-    """Check that the index DIR is whole, undamaged and up to date; exit with 3 if it is not."""
-    from rulewise.retrieval.index import RuleIndex
-    from rulewise.retrieval.index_folder import damaged_files
+    """Check that the index DIR is whole, undamaged and up to date; exit with 3 if it is not.
 
-    problems: list[str] = []
-    doubt = ""
+    DIR is an index of rules, or one of documents that `rulewise rag build` wrote.
+    """
+    from rulewise.config_corpus import is_built_index
+
+    is_corpus = is_built_index(path) and not (path / "rules.jsonl").is_file() and not (path / "terms.json").is_file()
     try:
-        problems += [f"{path / name}: is missing or was changed since it was written" for name in damaged_files(path)]
-        source = RuleIndex.load(path, verify=False).source  # the checksums were compared just now
-        if source is None or not Path(source.path).is_file():
-            where = source.path if source is not None else "its source"
-            doubt = f"{path}: whole; whether it is up to date cannot be said, {where} is not there"
+        problems, doubt = _check_documents(path) if is_corpus else _check_rules(path)
     except InputError as exc:
-        problems.append(str(exc))
+        problems, doubt = [str(exc)], ""
     if as_json:
         emit({"path": str(path), "problems": problems, "doubt": doubt})
     else:
         click.echo("\n".join(problems) if problems else doubt or f"{path}: whole and up to date")
     ctx.exit(PROBLEMS if problems else OK)
+
+
+def _check_rules(path: Path) -> tuple[list[str], str]:
+    """What is wrong with an index of rules, and what cannot be said of it."""
+    from rulewise.retrieval.index import RuleIndex
+    from rulewise.retrieval.index_folder import damaged_files
+
+    problems = [f"{path / name}: is missing or was changed since it was written" for name in damaged_files(path)]
+    try:
+        source = RuleIndex.load(path, verify=False).source  # the checksums were compared just now
+    except InputError as exc:
+        return [*problems, str(exc)], ""
+    if source is None or not Path(source.path).is_file():
+        where = source.path if source is not None else "its source"
+        return problems, f"{path}: whole; whether it is up to date cannot be said, {where} is not there"
+    return problems, ""
+
+
+def _check_documents(path: Path) -> tuple[list[str], str]:
+    """What is wrong with an index of documents, and what cannot be said of it."""
+    from rulewise.retrieval.corpus_folder import read_corpus_folder
+    from rulewise.retrieval.corpus_sources import check_sources
+    from rulewise.retrieval.lance_store import LanceStore, is_lance_store
+
+    doubt = ""
+    if is_lance_store(path):
+        n = len(LanceStore(path))
+        doubt = f"{path}: a Lance dataset of {n:,} documents, which opens; it has no checksums that could be compared"
+    else:
+        read_corpus_folder(path, verify=True)
+    unsaid = check_sources(path)
+    return [], "; ".join(part for part in (doubt, unsaid) if part)

@@ -182,6 +182,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """
     if not path.exists():
         raise FileFormatError(f"{path}: there is no such index. Build one: rulewise index build LIBRARY --out {path}")
+    if (path / "texts.bin").is_file() or (path / "_versions").is_dir():
+        raise FileFormatError(
+            f"{path}: is an index of documents, not of rules. It is searched with `rulewise rag search --documents "
+            f"{path}`, and checked with `rulewise index check {path}`."
+        )
     if not is_index(path):
         raise FileFormatError(f"{path}: is no index, it has no {MANIFEST}. Expected what `rulewise index build` wrote.")
     try:
