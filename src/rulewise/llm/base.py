@@ -116,7 +116,8 @@ class Completion:
 
     def __post_init__(self) -> None:
         for name in ("text", "model", "thinking", "failure"):
-            object.__setattr__(self, name, mend(getattr(self, name)))
+            if isinstance(value := getattr(self, name), str):  # rows of a journal have no thinking text at first
+                object.__setattr__(self, name, mend(value))
 
     @property
     def ok(self) -> bool:
