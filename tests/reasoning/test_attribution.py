@@ -128,7 +128,7 @@ def test_rules_do_not_count_as_used_if_the_answer_is_that_none_applies() -> None
 def test_a_rule_number_in_the_case_is_not_a_rule() -> None:
     found = attribute(read_reply("Rules used: [1]\nAnswer: yes"), (), "[1] If x, then y")
     assert found.rule_ids == ()
-    assert found.notes == ("1 rule number not among the 0 shown",)
+    assert found.notes == ("rules are named, though none was shown",)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,9 @@ from rulewise.types import Atom, Document, Rule
         ("日本 访问 中国。", "日本访问", True),
         ("It was 27.3 degrees.", "27.3", True),
         ("It was 127.3 degrees.", "27.3", False),
+        ("The The played.", "The The", True),
+        ("He got an A.", "A", True),
+        ("Peru won.", "The", False),
         ("anything", " ", False),
         ("anything", "", False),
     ],
@@ -75,3 +78,26 @@ def test_refusals_are_told_from_answers() -> None:
     ]
     answers = ["Unknown Soldier", "China", "No", "Nonesuch", "Not Found Records Ltd", ""]
     assert [text for text in refusals + answers if is_unknown(text)] == refusals
+
+
+@pytest.mark.parametrize(
+    ("relation", "text", "is_said"),
+    [
+        ("own", "The town of Grown is known.", False),
+        ("own", "Ann and Bo own it.", True),
+        ("own", "(own)", True),
+        ("wasBornIn", "Ann was born in Peru.", True),
+        ("wasBornIn", "Ann wasBornIn Peru.", True),
+        ("was_born_in", "Ann wasBornIn Peru.", True),
+        ("born", "Ann wasBornIn Peru.", True),
+        ("/people/born", "Ann /people/born Peru.", True),
+        ("Accuse, of", "Japan Accuse, of treason Peru.", True),
+        ("Peru", "秘鲁Peru政府", True),
+        ("访问", "日本访问了中国。", True),
+        ("访问", "日本批评了中国。", False),
+    ],
+)
+def test_a_relation_is_found_as_whole_words(relation: str, text: str, is_said: bool) -> None:
+    rule = Rule(id="r", text="x", body=(Atom(predicate=relation, args=("?x", "?y")),))
+    notes = check_rules([rule], [Document(id="d", text=text)], kind="cited")
+    assert notes == (() if is_said else (f"rule r: no cited document says {relation!r}",))

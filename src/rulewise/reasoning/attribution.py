@@ -140,7 +140,9 @@ def attribute(reply: Reply, rules: Sequence[Rule], query: str) -> Attribution:
         numbers = tuple(dict.fromkeys(named))
         notes.append("the rules used were taken from the premises")
     used = [n for n in numbers or () if 1 <= n <= len(rules)]
-    if n_unknown := len(numbers or ()) - len(used):
+    if numbers and not rules:
+        notes.append("rules are named, though none was shown")
+    elif n_unknown := len(numbers or ()) - len(used):
         notes.append(f"{n_unknown} rule number{'s' if n_unknown > 1 else ''} not among the {len(rules)} shown")
     if reply.no_rule:
         if used or reply.premises:

@@ -16,7 +16,10 @@ from rulewise.types import Document, Item, Rule
 
 __all__ = ["check_documents", "check_rules", "holds", "is_unknown", "resolve"]
 
-_ANY_CJK = re.compile(f"[{CJK}]")
+# scripts that put no spaces between words: Han, kana, hangul, Thai, Lao, Burmese, Khmer
+_UNSPACED = f"{CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_ARTICLES_ONLY = re.compile(r"(?:\s*\b(?:a|an|the)\b)+\s*")
 _UNKNOWN = re.compile(
     r"\W{0,3}(?:(?:the |this |it |answer |object |is |are |remains |sorry[, ] ?|i['’]?m sorry[, ] ?|but ){0,6}"
     r"(?:unknown|undetermined|unclear|not (?:known|given|stated|found|mentioned|specified|available|provided)"
@@ -46,12 +49,15 @@ def resolve(numbers: Sequence[int] | None, items: Sequence[Item], kind: str) -> 
 def holds(document: str, answer: str) -> bool:
     """Whether a document has the answer's words, one after another, both normalised as for exact match.
 
-    Scripts without spaces between words are compared by character. A blank answer is held by no document.
+    Scripts without spaces between words are compared by character. A blank answer is held by no document. An answer of
+    articles alone, such as "The The", is looked for among all words, since normalising takes articles out of a text.
     """
     sought, text = normalise_answer(answer), normalise_answer(document)
     if not sought:
         return False
-    if _ANY_CJK.search(sought):
+    if _ARTICLES_ONLY.fullmatch(sought):
+        text = " ".join(re.findall(r"\w+", fold(document)))
+    if _ANY_UNSPACED.search(sought):
         return sought.replace(" ", "") in text.replace(" ", "")
     return f" {sought} " in f" {text} "
 
@@ -72,6 +78,9 @@ def check_documents(answer: str, cited: Sequence[Document]) -> tuple[str, ...]:
 def check_rules(cited: Sequence[Rule], documents: Sequence[Document], *, kind: str) -> tuple[str, ...]:
     """A note for each cited rule of whose body a relation is in none of the documents, as text or metadata.
 
+    Relations are looked for as whole words, identifiers of texts and rules also by the words that they consist of;
+    relations in scripts without spaces between words as a part of the text.
+
     Rules that are not parsed, and negated atoms, are not looked at; neither is anything if there are no documents.
 
     Args:
@@ -81,21 +90,31 @@ def check_rules(cited: Sequence[Rule], documents: Sequence[Document], *, kind: s
     """
     if not documents or not any(rule.body for rule in cited):
         return ()
-    texts = [f" {collapse(fold(document.text))} " for document in documents]
+    texts = [text for document in documents for text in _readings(document.text)]
     relations = {fold(document.metadata.get("relation", "")) for document in documents}
     notes: list[str] = []
     for rule in cited:
         predicates = dict.fromkeys(atom.predicate for atom in rule.body if not atom.negated)
-        missing = [
-            name
-            for name in predicates
-            if fold(name) not in relations and not any(say in text for say in _ways_to_say(name) for text in texts)
-        ]
+        missing = [name for name in predicates if fold(name) not in relations and not _is_said(name, texts)]
         if missing:
             notes.append(f"rule {rule.id}: no {kind} document says {' or '.join(map(repr, missing))}")
     return tuple(notes)
 
 
-def _ways_to_say(predicate: str) -> set[str]:
-    """A predicate as it stands, and its words if it is an identifier: "isVaccinated" is said as "is vaccinated"."""
-    return {collapse(fold(predicate)), " ".join(map(fold, split_identifier(predicate)))} - {""}
+def _readings(text: str) -> set[str]:
+    """A text as it stands and with its identifiers split into words, both folded."""
+    return {collapse(fold(text)), " ".join(map(fold, split_identifier(text)))}
+
+
+def _is_said(predicate: str, texts: Sequence[str]) -> bool:
+    """Whether a text has a predicate, or its words if it is an identifier: "isDry" is said as "is dry"."""
+    for say in _readings(predicate) - {""}:
+        if _ANY_UNSPACED.search(say):
+            if any(say in text for text in texts):
+                return True
+            continue
+        word = f"[^\\W{_UNSPACED}]"
+        whole = re.compile(f"(?<!{word}){re.escape(say)}(?!{word})")
+        if any(say in text and whole.search(text) for text in texts):
+            return True
+    return False

@@ -33,6 +33,12 @@ def test_an_answer_on_which_the_draws_agree_stands_without_a_search(staged, word
     assert [entry["rationale"] for entry in entries(trace, "reason")] == [["Ann knows Bo."]] * 3
 
 
+def test_rules_that_a_reply_makes_up_where_none_are_shown_are_neither_cited_nor_noted(staged, words) -> None:
+    llm = staged(reason=["Step: Ann knows Bo.\nRules used: [1]\nAnswer: Bo"] * 3)
+    (trace,) = VerifyAndEdit(llm=llm, retriever=words, n=3).run([Q1])
+    assert (trace.answer.text, trace.answer.rule_ids, trace.answer.notes) == ("Bo", (), ())
+
+
 def test_otherwise_each_sentence_is_verified_and_replaced_and_the_query_answered_anew(staged, words) -> None:
     llm = staged(
         reason=UNSURE,

@@ -207,7 +207,9 @@ def _final(work: Work, done: Completion) -> Answer:
 
 
 def _attributed(work: Work, reply: Reply, raw: str, notes: Sequence[str]) -> Answer:
-    found = attribute(reply, work.rules, work.query.text)
+    rules = work.rules
+    # where the method shows no rules, what a reply says of rules of its own is no citation
+    found = attribute(reply if rules else Reply(answer=reply.answer), rules, work.query.text)
     return Answer(
         query_id=work.query.id,
         text=reply.answer,
