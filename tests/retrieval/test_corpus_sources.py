@@ -187,7 +187,18 @@ def test_the_command_that_builds_an_index_anew_is_that_of_its_sources(place: Pat
     assert rebuild(index).endswith(f"rulewise rag build {place}/c.txt --out {index} --graph")
 
 
-@pytest.mark.parametrize("text", ["[1]", '{"format": 1}', '{"format": 2, "given": ["a"]}', "{"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[1]",
+        '{"format": 1}',
+        '{"format": 2, "given": ["a"]}',
+        '{"format": 2, "given": ["a"], "files": {"a": [1]}, "settings": {}}',
+        '{"format": 2, "given": ["a"], "files": {}, "settings": {"columns": []}}',
+        '{"format": 2, "given": ["a"], "files": {}, "settings": {"chunk": 1}}',
+    ],
+)
 def test_damaged_sources_are_named(place: Path, kept, text: str):
     index = kept("c.txt")
     (index / "sources.json").write_text(text)

@@ -23,9 +23,9 @@ from rulewise.corpus.corpus import Corpus
 from rulewise.corpus.mapped import MappedTexts
 from rulewise.errors import FileFormatError, StaleIndexError
 from rulewise.files import sha256_file, write_text
-from rulewise.retrieval import corpus_sources
 from rulewise.retrieval.bm25 import TermMatrix
 from rulewise.retrieval.corpus_columns import MappedIds, MappedRows
+from rulewise.retrieval.corpus_sources import rebuild_command
 from rulewise.retrieval.index_folder import MANIFEST, manifest_digest
 
 __all__ = ["FORMAT", "CorpusFolder", "read_corpus_folder", "read_corpus_manifest", "rebuild", "write_manifest"]
@@ -58,7 +58,7 @@ class CorpusFolder(NamedTuple):
 
 def rebuild(path: Path) -> str:
     """What to do about an index that cannot be used."""
-    return f"Build it anew: {corpus_sources.rebuild(path)}"
+    return f"Build it anew: {rebuild_command(path)}"
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:

@@ -8,12 +8,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rulewise.errors import FileFormatError, InputError, StaleIndexError
 from rulewise.files import sha256_file
 
-__all__ = ["SOURCES", "BuildSettings", "FileSum", "Sources", "check_sources", "file_sums", "rebuild"]
+__all__ = ["SOURCES", "BuildSettings", "FileSum", "Sources", "check_sources", "file_sums", "rebuild_command"]
 
 SOURCES = "sources.json"
 """Name of the file in the folder of an index."""
@@ -83,6 +83,15 @@ _OPTIONS = {
 }
 
 
+def _settings_of(values: Mapping[str, Any]) -> BuildSettings:
+    made = BuildSettings(**values)
+    for name, default in asdict(BuildSettings()).items():
+        value = getattr(made, name)
+        if not isinstance(value, type(default)) and not (name == "overlap" and isinstance(value, int)):
+            raise ValueError(f"{name} is {value!r}")
+    return made
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
     """The files that an index is built from; take them with `of` before these are read.
@@ -141,12 +150,12 @@ class Sources:
             return None
         try:
             kept = json.loads(file.read_text(encoding="utf-8"))
-            if kept["format"] != _FORMAT:
-                raise ValueError(f"format {kept['format']!r}, expected {_FORMAT}")
+            if kept.get("format") != _FORMAT:
+                raise ValueError(f"format {kept.get('format')!r}, expected {_FORMAT}")
             files = {
                 str(path): FileSum(int(at), int(size), str(sha)) for path, (at, size, sha) in kept["files"].items()
             }
-            return cls(given=tuple(map(str, kept["given"])), settings=BuildSettings(**kept["settings"]), files=files)
+            return cls(given=tuple(map(str, kept["given"])), settings=_settings_of(kept["settings"]), files=files)
         except (ValueError, TypeError, KeyError, AttributeError) as exc:
             raise FileFormatError(f"{file}: damaged ({exc}). Build the index anew with `rulewise rag build`.") from exc
 
@@ -180,7 +189,7 @@ def check_sources(index: Path) -> str:
     return ""
 
 
-def rebuild(index: Path) -> str:
+def rebuild_command(index: Path) -> str:
     """The command that builds an index anew, from what is kept of it, or with a blank to fill in."""
     try:
         kept = Sources.read(index)
