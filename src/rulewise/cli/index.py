@@ -72,16 +72,15 @@ def choose_analyzer(name: str | None, bigrams: bool | None, query_terms: str | N
 
 def make_encoder(spec: str) -> tuple[Encoder | None, str]:
     """The encoder of a specification, behind the cache; (None, the reason) if `local` cannot run here."""
-    from rulewise.retrieval.encoders import EncoderOptions, build_encoder, is_local_available
+    from rulewise.config import open_encoder
+    from rulewise.retrieval.encoders import is_local_available
     from rulewise.settings import read_settings
 
     if spec == "local":
         available, reason = is_local_available()
         if not available:
             return None, reason
-    settings = read_settings()
-    options = EncoderOptions(base_url=settings.base_url, api_key=settings.api_key, cache=settings.cache)
-    return build_encoder(spec, options=options), ""
+    return open_encoder(spec, read_settings()), ""
 
 
 def _source(path: Path, reading: ReadOptions) -> IndexSource:
