@@ -58,22 +58,24 @@ class FactIndex:
             before: Id of the query's time; None for a static graph.
             besides: Id of the query's relation, in a static graph: facts that state an answer itself do not count.
         """
-        layer, edges = {subject}, []
-        for step in walk:
+        layer, edges, goal = {subject}, [], set(answers)
+        for place, step in enumerate(walk, start=1):
             relation = self._relation_ids[step.relation]
             table, ends = (self._into, self._subjects) if step.is_inverse else (self._out, self._objects)
+            is_last = place == len(walk)
             found = [
                 (x, ends[row], row)
                 for x in layer
                 for row in table.get(x * self._n + relation, _FIRST)
-                if (before is None or self._times is None or self._times[row] < before)
-                and not (relation == besides and self._subjects[row] == subject and self._objects[row] in answers)
+                if (not is_last or ends[row] in goal)
+                and (before is None or self._times is None or self._times[row] < before)
+                and not (relation == besides and self._subjects[row] == subject and self._objects[row] in goal)
             ]
             if not found:
                 return []
             edges.append(found)
             layer = {y for _, y, _ in found}
-        wanted = layer & set(answers)
+        wanted = layer
         rows: set[int] = set()
         for found in reversed(edges):
             used = [edge for edge in found if edge[1] in wanted]
