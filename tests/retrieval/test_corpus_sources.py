@@ -207,6 +207,11 @@ def test_damaged_sources_are_named(place: Path, kept, text: str):
     assert "DOCUMENTS" in rebuild(index)
 
 
+def test_an_index_that_keeps_nothing_is_doubted(tmp_path: Path):
+    assert Sources.read(tmp_path) is None
+    assert "does not say what it was built from" in check_sources(tmp_path)
+
+
 def test_sources_are_in_the_folder_before_it_becomes_the_index(place: Path, monkeypatch):
     corpus, index = read_documents(place / "docs").corpus, place / "index"
 

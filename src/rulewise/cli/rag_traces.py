@@ -166,8 +166,7 @@ def check_save(path: Path, queries: Sequence[Query]) -> None:
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}. Make it, or save elsewhere.")
     if path.exists() and not path.is_file():
-        what = "a folder" if path.is_dir() else "no regular file"
-        raise InputError(f"{path}: is {what}. Name a file for the traces.")
+        raise InputError(f"{path}: is no regular file. Name a file for the traces.")
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
@@ -187,7 +186,7 @@ def check_save(path: Path, queries: Sequence[Query]) -> None:
 
 
 def check_free(out: Path, config: Config, *, read: Sequence[Path | None]) -> None:
-    """Stop if a file of traces would replace something that is read, or lie in a folder of documents.
+    """Stop if a file of traces would replace something that is read or be a folder, or lie in one of documents.
 
     Args:
         out: The file of traces.
@@ -197,6 +196,8 @@ def check_free(out: Path, config: Config, *, read: Sequence[Path | None]) -> Non
     Raises:
         InputError: If so.
     """
+    if out.is_dir():
+        raise InputError(f"{out}: is a folder. Name a file for the traces.")
     rag, llm = config.rag, config.llm
     named = [*rag.documents, rag.rules, rag.aliases, rag.shots, llm.replay, llm.record, llm.batch]
     named += [llm.cache] if llm.cache != "auto" else []

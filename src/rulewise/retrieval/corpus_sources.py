@@ -172,7 +172,7 @@ def check_sources(index: Path) -> str:
     """
     kept = Sources.read(index)
     if kept is None:
-        return ""
+        return f"{index}: does not say what it was built from, so whether it is up to date cannot be said"
     there = [path for path in kept.given if Path(path).exists()]
     if not there:
         more = f" and {len(kept.given) - 1} more" if len(kept.given) > 1 else ""
