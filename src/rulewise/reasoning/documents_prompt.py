@@ -1,8 +1,8 @@
 """The prompt of RuleRAG's generator: instruct, retrieved documents, rules, query, answer (Chen et al., section 3.2).
 
 Documents, rules, query and worked cases are data. Documents and rules take one line each; what could be taken for one
-of the prompt's tags, for a document's number, or cannot be seen at all (marks of direction, zero-width characters) is
-replaced or left out, so that a prompt holds exactly the documents and rules that were put into it.
+of the prompt's tags, for the number of a document or rule, or cannot be seen at all (marks of direction, zero-width
+characters) is replaced or left out, so that a prompt holds exactly the documents and rules that were put into it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from rulewise.prompts.load import render
 from rulewise.reasoning.ordinals import ordinal
 from rulewise.reasoning.shots import Shot
+from rulewise.reasoning.structure import harmless_labels, harmless_numbers, harmless_tags
 from rulewise.text import collapse, estimate_tokens, fold, split_identifier
 from rulewise.types import Case, Document, Query, Rule
 
@@ -46,9 +47,7 @@ _INVISIBLE = re.compile(
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
 )
 _BREAKS = re.compile(r"\r\n?|[\v\f\x1c-\x1f\x85\u2028\u2029]")
-_NUMBER = re.compile(r"[\[［【〔]([\s\d,，、.\u200c\u200d-]{0,40}\d[\s\d,，、.\u200c\u200d-]{0,40})[\]］】〕]")
-_BRACKET = re.compile("[<＜﹤]")
-_TAG = re.compile(r"documents?|rules?|quer(?:y|ies)|examples?|answers?")
+_TAGS = ("document", "rule", "query", "queries", "example", "answer")
 
 
 class RagPrompt(NamedTuple):
@@ -59,27 +58,22 @@ class RagPrompt(NamedTuple):
     n_tokens: int
 
 
-def _is_tag(after: str) -> bool:
-    """Whether a bracket before this text could be read as the beginning of a tag of ours."""
-    return bool(_TAG.match("".join(c for c in fold(after) if c.isalnum())))
-
-
 def _harmless(text: str) -> str:
-    text = _NUMBER.sub(r"(\1)", _INVISIBLE.sub("", text))
-    return _BRACKET.sub(lambda found: "‹" if _is_tag(text[found.end() : found.end() + 60]) else found[0], text)
+    return harmless_labels(harmless_numbers(harmless_tags(text, _TAGS), lists=True))
 
 
 def fence_line(text: str) -> str:
     """A text on one line, in which nothing passes for a tag or a document's number and nothing is invisible.
 
-    "<" before the name of a tag becomes "‹", "[7]" becomes "(7)"; joiners that scripts and emoji need are kept.
+    "<" before the name of a tag becomes "‹", "[7]" becomes "(7)", and the colon of "Second rule:" becomes "∶"; joiners
+    that scripts and emoji need are kept.
     """
-    return collapse(_harmless(text))
+    return _harmless(collapse(_INVISIBLE.sub("", text)))
 
 
 def fence_lines(text: str) -> str:
     """A text as `fence_line` makes it harmless, its lines kept."""
-    return _harmless(_BREAKS.sub("\n", text)).strip()
+    return _harmless(_BREAKS.sub("\n", _INVISIBLE.sub("", text))).strip()
 
 
 def form_of(case: Case) -> DataForm:

@@ -16,7 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rulewise.text import collapse
+from rulewise.reasoning.structure import harmless_numbers, harmless_tags
+from rulewise.text import collapse, mend
 from rulewise.types import Query, Rule
 
 __all__ = ["NO_RULES", "fence_case", "fence_query", "fence_rule", "number_rules"]
@@ -24,17 +25,12 @@ __all__ = ["NO_RULES", "fence_case", "fence_query", "fence_rule", "number_rules"
 NO_RULES = "(no rules)"
 """What stands between the delimiters if there are no rules."""
 
-_TAG = re.compile(
-    r"[<＜﹤](?=[\s\u200b\u200c\u200d\ufeff]{0,8}[/／]?[\s\u200b\u200c\u200d\ufeff]{0,8}"
-    r"(?:case|rules?|documents?|examples?|questions?|steps?|sentences?)\b)",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"[\[［](\s{0,8}[0-9０-９]{1,9}\s{0,8})[\]］]")
+_TAGS = [f"{name}{s}" for name in ("rule", "document", "example", "question", "step", "sentence") for s in ("s", "")]
 _BREAKS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 def _fence(text: str) -> str:
-    return _NUMBER.sub(r"(\1)", _TAG.sub("‹", text))
+    return harmless_numbers(harmless_tags(mend(text), [*_TAGS, "case"], is_whole=True), lists=False)
 
 
 def fence_case(text: str) -> str:

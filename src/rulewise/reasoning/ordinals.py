@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ordinal", "ordinals_in"]
+__all__ = ["ORDINAL_WORDS", "ordinal", "ordinals_in"]
 
 _FIRST = [
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
@@ -26,6 +26,8 @@ def ordinal(n: int) -> str:
 
 
 _NUMBERS = {ordinal(n): n for n in range(1, 100)}
+ORDINAL_WORDS = tuple(word for word in _NUMBERS if "-" not in word)
+"""The words that each ordinal number ends with: "first", "twentieth"."""
 _ORDINAL = re.compile(
     r"\b(" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + r")\b|\b([0-9]{1,6})(?:st|nd|rd|th)\b", re.IGNORECASE
 )
