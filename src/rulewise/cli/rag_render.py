@@ -5,6 +5,7 @@ All text of questions, rules, documents and replies is printed literally, withou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -43,10 +44,10 @@ def _choice(trace: RagTrace) -> Iterator[str]:
     if asked is not None:
         about = f" of {asked.subject}" if asked.subject else ""
         when = f" at {asked.time}" if asked.time else ""
-        yield f"Asks      {_short(f'{asked.relation}{about}{when}')} ({asked.how})"
+        yield f"Asks      {_short(f'{asked.relation}{about}{when}')} ({_short(asked.how)})"
     for number, chosen in enumerate(choice.rules, start=1):
         yield f"Rule {number}    {_short(chosen.rule.text)}"
-        yield f"          {chosen.rule.id}: {_short(chosen.why)}"
+        yield f"          {_id(chosen.rule.id)}: {_short(chosen.why)}"
     if not choice.rules:
         yield f"Rules     none: {_short(choice.why_none)}"
 
@@ -56,7 +57,7 @@ def _documents(trace: RagTrace, shown: int) -> Iterator[str]:
     for hit in trace.hits[:shown]:
         led = f"rule {numbers[hit.via]}" if hit.via in numbers else "the question"
         yield f"[{hit.rank}]".ljust(10) + _short(hit.item.text)
-        yield f"          {hit.item.id}{_place(hit.item.metadata)}, found by {led}"
+        yield f"          {_id(hit.item.id)}{_place(hit.item.metadata)}, found by {led}"
     if len(trace.hits) > shown:
         yield f"          ... and {len(trace.hits) - shown} more documents"
 
@@ -73,10 +74,15 @@ def _answer(trace: RagTrace) -> Iterator[str]:
     yield f"Answer    {literal(answer.text)}"
     ranks = {hit.item.id: hit.rank for hit in trace.hits}
     if answer.rule_ids:
-        yield f"  by rules      {', '.join(answer.rule_ids)}"
+        yield f"  by rules      {', '.join(map(_id, answer.rule_ids))}"
     if answer.document_ids:
-        cited = (f"[{ranks[id]}] {id}" if id in ranks else id for id in answer.document_ids)
+        cited = (f"[{ranks[id]}] {_id(id)}" if id in ranks else _id(id) for id in answer.document_ids)
         yield f"  by documents  {', '.join(cited)}"
+
+
+def _id(text: str) -> str:
+    """An id, whole and on one line; ends of lines and tabs stand out as control characters do."""
+    return re.sub(r"[\t\n\u2028\u2029]", "\N{REPLACEMENT CHARACTER}", literal(text))
 
 
 def _short(text: str) -> str:
