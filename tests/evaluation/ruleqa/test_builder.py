@@ -266,7 +266,7 @@ def test_answers_within_their_subjects_names_are_counted(static):
     sheet = static_set(static).datasheet
     assert sheet["coverage"]["with_answer_in_the_subjects_name"] == 1
     assert (
-        "1 queries have an answer within their own subject's name, such as 'Town, 2 (old)' in" in sheet["remarks"][-1]
+        "Queries with an answer within their own subject's name: 1, such as 'Town, 2 (old)' in" in sheet["remarks"][-1]
     )
 
 
@@ -275,7 +275,7 @@ def test_more_documents_than_asked_for_and_fewer_queries_are_remarked_on(static)
     n = sheet["sizes"]["documents"]["here"]
     assert n > 1
     assert sheet["remarks"][0].startswith(f"{n} documents were taken, {n - 1} more than the 1 asked for: that many are")
-    assert "8 queries were found instead of the 50 asked for" in sheet["remarks"][-1]
+    assert "Queries found: 8 instead of the 50 asked for" in sheet["remarks"][-1]
     assert not [r for r in static_set(static, most=Sizes(documents=n)).datasheet["remarks"] if "documents were" in r]
 
 

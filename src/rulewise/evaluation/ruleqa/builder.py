@@ -276,7 +276,7 @@ def _bank(
         )
 
     def measure(asked: Sequence[tuple[str, Walk]]) -> list[list[Mapping[str, float]]]:
-        tell(f"measuring {len(asked):,} rules that come without confidence or support")
+        tell(f"measuring rules that come without confidence or support: {len(asked):,}")
         return measure_walks(asked, train)
 
     bank = make_bank(

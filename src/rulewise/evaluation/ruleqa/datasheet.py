@@ -150,13 +150,13 @@ def _remarks(facts: Facts, popularity: Mapping[str, int], named: Sequence[Asked]
         names = facts.documents.entity_names
         first = named[0]
         remarks.append(
-            f"{len(named):,} queries have an answer within their own subject's name, such as "
+            f"Queries with an answer within their own subject's name: {len(named):,}, such as "
             f"{next(names[a] for a in first.answers if holds(names[first.subject], [names[a]]))!r} in "
             f"{names[first.subject]!r}: every document that names the subject then counts as one with the answer."
         )
     if most.queries is not None and len(facts.chosen) < most.queries:
         remarks.append(
-            f"{len(facts.chosen):,} queries were found instead of the {most.queries:,} asked for: no others have what "
+            f"Queries found: {len(facts.chosen):,} instead of the {most.queries:,} asked for. No others have what "
             "queries must have."
         )
     return remarks
