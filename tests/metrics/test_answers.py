@@ -118,6 +118,22 @@ def test_normalise_answer(text: str, expected: str) -> None:
     assert normalise_answer(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("answer", "gold", "exact", "overlap"),
+    [
+        ("東京 タワー", "東京タワー", 1, 1),  # the same five characters in the same order
+        ("タワー東京", "東京タワー", 0, 1),  # a bag has no order
+        ("iPhone 手机", "iphone手机", 1, 1),
+        ("New York", "NewYork", 0, 0),  # a space between letters parts words
+        ("the the", "the", 0, 2 / 3),  # bags {the: 2} and {the: 1}: 2 * 1 / 3
+        ("the", "The.", 1, 1),
+    ],
+)
+def test_em_compares_the_tokens_of_token_f1_in_their_order(answer, gold, exact, overlap) -> None:
+    assert em(answer, [gold]) == exact
+    assert token_f1(answer, [gold]) == pytest.approx(overlap)
+
+
 def test_em_compares_normalised_texts() -> None:
     assert em("The nephew.", ["nephew"]) == 1.0
     assert em("a nephew of hers", ["nephew"]) == 0.0
