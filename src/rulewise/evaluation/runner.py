@@ -27,8 +27,9 @@ from rulewise.evaluation.materials import Materials
 from rulewise.evaluation.partial import PartialRecords
 from rulewise.evaluation.rag.arms import build_rag_arm
 from rulewise.evaluation.rag.cell import RagCell
+from rulewise.evaluation.rag.record import RagRecord
 from rulewise.evaluation.run_folder import CellStatus, LabelledSet, Plan, RunFolder
-from rulewise.evaluation.scoring import scorer
+from rulewise.evaluation.scoring import score_of_search, scorer
 from rulewise.evaluation.seen import Seen
 from rulewise.llm.base import LLM
 from rulewise.types import Example
@@ -336,7 +337,11 @@ class _Runner:
             if record.n_failed_calls:
                 n_failed += 1
                 failed.update(f"{stage}: {why}" for stage, why in record.failures)
-                rows.append({"query_id": record.query_id})
+                rows.append(
+                    score_of_search(score(example, record))
+                    if isinstance(record, RagRecord)
+                    else {"query_id": record.query_id}
+                )
             else:
                 rows.append(score(example, record))
             failures.update(f"{stage}: {why}" for stage, why in record.failures)
@@ -350,8 +355,8 @@ class _Runner:
             status = replace(
                 status,
                 state="not run" if n_failed == status.n_done else "incomplete",
-                reason=f"calls failed for {n_failed} of {status.n_done} queries, which have no scores: {most}. Run it "
-                "again to try them again",
+                reason=f"calls failed for {n_failed} of {status.n_done} queries, which have no scores"
+                f"{' of answers' if isinstance(cell, RagCell) else ''}: {most}. Run it again to try them again",
             )
         return replace(status, failures=dict(failures), notes=notes, n_failed=n_failed)
 

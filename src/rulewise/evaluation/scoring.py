@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rulewise.evaluation.cells import AnyCell, AnyRecord
@@ -12,7 +12,7 @@ from rulewise.metrics.answers import read_verdict
 from rulewise.metrics.names import ANSWER_METRICS, DOCUMENT_METRICS, answer_metric, document_metric, ranking_metric
 from rulewise.types import Example
 
-__all__ = ["applicable", "scorer"]
+__all__ = ["applicable", "score_of_search", "scorer"]
 
 
 def applicable(cell: AnyCell, metrics: Sequence[str]) -> tuple[str, ...]:
@@ -66,3 +66,8 @@ def scorer(
         return row
 
     return score
+
+
+def score_of_search(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of scores without those of the answer: documents were found, whatever became of the calls to answer."""
+    return {name: value for name, value in row.items() if name not in ANSWER_METRICS}

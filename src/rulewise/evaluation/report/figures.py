@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from rulewise.evaluation.cells import AnyCell
 from rulewise.evaluation.published import Published, PublishedRow, load_published
+from rulewise.evaluation.rag.cell import RagCell
 from rulewise.evaluation.report.baseline import baseline_of
 from rulewise.evaluation.report.beside import Beside, beside, matching_row
 from rulewise.evaluation.report.significance import randomisation_p_values
 from rulewise.evaluation.report.trail import HAS_FIGURES, RunView
 from rulewise.evaluation.run_folder import CellStatus
 from rulewise.extras import is_available
+from rulewise.metrics.names import ANSWER_METRICS
 from rulewise.metrics.stats import Estimate, bootstrap_ci_columns, cohens_dz, holm, paired_t
 
 __all__ = ["CellFigures", "Figure", "Figures", "Test", "build_figures"]
@@ -81,12 +83,15 @@ class CellFigures:
         status: How far it got.
         figures: Metric -> figure, in the plan's order.
         row: The published row with the cell's labels, of the plan's table; None if there is none.
+        search_row: Where documents are searched, the published row with the labels of the cell's search, whatever
+            answers; None if there is none.
     """
 
     cell: AnyCell
     status: CellStatus
     figures: Mapping[str, Figure]
     row: PublishedRow | None = None
+    search_row: PublishedRow | None = None
 
     @property
     def has_figures(self) -> bool:
@@ -162,6 +167,8 @@ def build_figures(
     cells: list[CellFigures] = []
     for cell, status in view.cells:
         row = matching_row(cell, rows)
+        is_search = isinstance(cell, RagCell) and cell.searches
+        search_row = matching_row(cell.as_search(), rows) if is_search else None
         found: dict[str, Figure] = {}
         for metric in plan.metrics:
             if (cell.id, metric) in estimates:
@@ -173,9 +180,10 @@ def build_figures(
                     high=high,
                     n=n,
                     test=tests.get((cell.id, metric)),
-                    published=beside(cell, status, metric, mean, row),
+                    published=beside(cell, status, metric, mean, row)
+                    or (beside(cell, status, metric, mean, search_row) if metric not in ANSWER_METRICS else None),
                 )
-        cells.append(CellFigures(cell=cell, status=status, figures=found, row=row))
+        cells.append(CellFigures(cell=cell, status=status, figures=found, row=row, search_row=search_row))
     metrics = tuple(m for m in plan.metrics if any((cell.id, m) in estimates for cell, _ in run))
     n_tests = {metric: sum(1 for _, m in tests if m == metric) for metric in metrics}
     return Figures(metrics=metrics, cells=tuple(cells), level=level, n_tests=n_tests, rows=rows, notes=tuple(notes))

@@ -160,24 +160,43 @@ def group_tables(figures: Figures) -> list[Table]:
     for title, cells in _by_kind("Reasoning", answering):
         if answers or not metrics:
             tables += _table(title, cells, answers, figures, by_model=True)
-    return tables
+    return [*tables, *(_of_other_models(figures, answers) if answers else ())]
 
 
 def _as_retrieval(found: CellFigures) -> CellFigures:
     """A cell that answers, as the search within it; tests against the baseline hold for it too."""
     if found.cell.reasoner == "none":
         return found
-    return replace(found, cell=found.cell.as_search(), row=None)
+    return replace(found, cell=found.cell.as_search(), row=found.search_row)
+
+
+def _is_whole(found: CellFigures, metric: str) -> bool:
+    """Whether a figure is over all queries: a failed answer takes no search of documents away."""
+    status = found.status
+    return status.state == "done" or (
+        status.state == "incomplete"
+        and isinstance(found.cell, RagCell)
+        and metric not in ANSWER_METRICS
+        and status.n_done == status.n_queries
+    )
 
 
 def searches_once(cells: Iterable[CellFigures]) -> list[CellFigures]:
-    """The searches of these cells, each once, as cells that only search: the first that was run, else the first."""
+    """The searches of these cells, each once, as cells that only search.
+
+    Of cells with one search the first whose search is complete stands for it, else the first that was run, else the
+    first.
+    """
+
+    def rank(found: CellFigures) -> int:
+        return found.has_figures + _is_whole(found, "")
+
     kept: dict[AnyCell, CellFigures] = {}
     for found in cells:
         if not found.cell.searches:
             continue
         search = _as_retrieval(found)
-        if search.cell not in kept or (search.has_figures and not kept[search.cell].has_figures):
+        if search.cell not in kept or rank(search) > rank(kept[search.cell]):
             kept[search.cell] = search
     return list(kept.values())
 
@@ -247,7 +266,11 @@ def _table(
     for labels, members in ours.items():
         entries = [_entry(members.get(head), metric, best[head, metric]) for head in heads for metric in metrics]
         rows.append(TableRow(labels=labels, entries=tuple(entries)))
-        keys = dict.fromkeys(_row_key(f.row, by_model=by_model) for f in members.values() if f.row is not None)
+        keys = dict.fromkeys(
+            _row_key(f.row, by_model=by_model, is_rag=isinstance(f.cell, RagCell))
+            for f in members.values()
+            if f.row is not None
+        )
         rows += [printed.pop(key) for key in keys if key in printed]
     rows += printed.values()
     groups = [(" / ".join(part for part in head if part), len(metrics)) for head in heads]
@@ -263,7 +286,7 @@ def _table(
 
 
 def _counts(row: dict[tuple[str, str], CellFigures], head: tuple[str, str], metric: str) -> bool:
-    return head in row and row[head].status.state == "done" and metric in row[head].figures
+    return head in row and _is_whole(row[head], metric) and metric in row[head].figures
 
 
 def _labels(cell: AnyCell, among: Sequence[AnyCell], *, by_model: bool) -> tuple[str, ...]:
@@ -289,7 +312,7 @@ def _entry(found: CellFigures | None, metric: str, best: float | None) -> Entry:
     if metric not in found.figures:
         return Entry()
     figure = found.figures[metric]
-    is_done = found.status.state == "done"
+    is_done = _is_whole(found, metric)
     return Entry(
         value=figure.mean,
         low=figure.low,
@@ -300,9 +323,12 @@ def _entry(found: CellFigures | None, metric: str, best: float | None) -> Entry:
     )
 
 
-def _row_key(row: PublishedRow, *, by_model: bool) -> tuple[str, ...]:
+def _row_key(row: PublishedRow, *, by_model: bool, is_rag: bool) -> tuple[str, ...]:
     key = (row.row, row.retriever, row.encoder, row.form, row.reranker, row.reasoner)
-    return key if by_model else (*key, row.model)
+    if by_model:
+        return key
+    # searches of documents stand for themselves, whatever answers by them
+    return (*key[1:4], row.rewrite, row.training) if is_rag else (*key, row.model)
 
 
 def _published(
@@ -315,39 +341,83 @@ def _published(
 ) -> dict[tuple[str, ...], TableRow]:
     """Published rows that belong to a table: of its surface and library, with a retriever of a kind that it has.
 
-    A table on a library with distractors has none.
+    Where documents are searched, any retriever will do. A table on a library with distractors has none.
     """
     kinds = {kind for found in cells for kind, _ in published_kind(found.cell)}
     of_search = [found.cell for found in cells if found.cell.searches] or [found.cell for found in cells]
     surface, library = of_search[0].surface, of_search[0].library
+    is_rag = isinstance(of_search[0], RagCell)
     if of_search[0].distractors > 1:
         return {}
 
     def fits(row: PublishedRow) -> bool:
         return (
             (row.surface, row.library) == (surface, library)
-            and row.retriever in kinds
-            and bool(row.reasoner) == by_model
+            and (is_rag or (row.retriever in kinds and bool(row.reasoner) == by_model))
             and any(metric in row.values for metric in metrics)
         )
 
     by: dict[tuple[str, ...], list[PublishedRow]] = {}
     for row in rows:
         if fits(row):
-            by.setdefault(_row_key(row, by_model=by_model), []).append(row)
+            by.setdefault(_row_key(row, by_model=by_model, is_rag=is_rag), []).append(row)
     out: dict[tuple[str, ...], TableRow] = {}
     for key, members in by.items():
-        first = members[0]
-        values = {(row.model if by_model else "", row.set): row.values for row in members}
-        entries = tuple(
-            Entry(value=values[head][metric] / 100) if metric in values.get(head, {}) else Entry()
-            for head in heads
-            for metric in metrics
-        )
-        if all(entry.value is None for entry in entries):
-            continue
-        retriever = f"{first.retriever} ({first.encoder})" if first.encoder else first.retriever or "none"
-        label = f"published, {first.paper} table {first.table}: {first.row}"
-        labels = (retriever, label) if by_model else (retriever, first.model, label)
-        out[key] = TableRow(labels=labels, entries=entries, is_published=True)
+        made = _printed(members, heads, metrics, by_model=by_model, names_model=by_model or is_rag)
+        if made is not None:
+            out[key] = made
     return out
+
+
+def _printed(
+    members: Sequence[PublishedRow],
+    heads: Sequence[tuple[str, str]],
+    metrics: Sequence[str],
+    *,
+    by_model: bool,
+    names_model: bool,
+) -> TableRow | None:
+    """Published rows as one row of a table; None if no figure of theirs has a place in it."""
+    first = members[0]
+    values = {(row.model if by_model else "", row.set): row.values for row in members}
+    entries = tuple(
+        Entry(value=values[head][metric] / 100) if metric in values.get(head, {}) else Entry()
+        for head in heads
+        for metric in metrics
+    )
+    if all(entry.value is None for entry in entries):
+        return None
+    retriever = f"{first.retriever} ({first.encoder})" if first.encoder else first.retriever or "none"
+    lines = "; ".join(dict.fromkeys(row.row for row in members))
+    label = f"published, {first.paper} table {first.table}: {lines}"
+    labels = (retriever, label) if by_model else (retriever, "" if names_model else first.model, label)
+    return TableRow(labels=labels, entries=entries, is_published=True)
+
+
+def _of_other_models(figures: Figures, metrics: Sequence[str]) -> list[Table]:
+    """Published answers of models that no cell asks, in tables of their own, for columns are of models."""
+    if not any(isinstance(found.cell, RagCell) for found in figures.cells):
+        return []
+    ours = {found.cell.model for found in figures.cells}
+    sets = list(dict.fromkeys(found.cell.set for found in figures.cells))
+    others = [row for row in figures.rows if row.model and row.model not in ours and row.set in sets]
+    tables: list[Table] = []
+    for model in dict.fromkeys(row.model for row in others):
+        heads = [(model, name) for name in sets]
+        by: dict[tuple[str, ...], list[PublishedRow]] = {}
+        for row in others:
+            if row.model == model:
+                by.setdefault((row.table, *_row_key(row, by_model=True, is_rag=True)), []).append(row)
+        made = [_printed(members, heads, metrics, by_model=True, names_model=True) for members in by.values()]
+        rows = tuple(row for row in made if row is not None)
+        if rows:
+            tables.append(
+                Table(
+                    title=f"Published answers of {model}, which no cell asks",
+                    index=("retriever", "method"),
+                    groups=tuple((" / ".join(head), len(metrics)) for head in heads),
+                    columns=tuple(metric for _ in heads for metric in metrics),
+                    rows=rows,
+                )
+            )
+    return tables

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rulewise.evaluation.cells import AnyCell
+from rulewise.evaluation.published import PublishedRow
 from rulewise.evaluation.report.breakdown import CLASSES, Breakdown
 from rulewise.evaluation.report.figures import CellFigures, Figure, Figures
 from rulewise.evaluation.report.grouping import Entry, Table, cell_label, group_tables, mark_of
@@ -115,7 +116,8 @@ def _csv(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def figures_csv(figures: Figures) -> str:
     """All figures in long form, unrounded, as fractions; a cell without figures has one line without a metric.
 
-    `delta` is the difference to the baseline, `difference` that to the published figure.
+    `delta` is the difference to the baseline, `difference` that to the published figure. A published figure that
+    stands beside no cell has a line without a cell, in the state "published".
     """
     rows: list[list[object]] = []
     for found in figures.cells:
@@ -148,7 +150,27 @@ def figures_csv(figures: Figures) -> str:
                     *tail,
                 ]
             )
+    for row, metric in _beside_none(figures):
+        value, label = _number(round(row.values[metric] / 100, 6)), ", ".join(filter(None, (row.row, row.model)))
+        rows.append(["", row.set, metric, *[""] * 11, value, "", row.table, label, "published", "", "", ""])
     return _csv(_FIGURE_HEADS, rows)
+
+
+def _beside_none(figures: Figures) -> list[tuple[PublishedRow, str]]:
+    """Published figures of the run's sets and metrics that stand beside no cell."""
+    sets = {found.cell.set for found in figures.cells}
+    used = {
+        (found.row if found.row is not None and figure.metric in found.row.values else found.search_row, figure.metric)
+        for found, figure in long_rows(figures)
+        if figure.published is not None
+    }
+    return [
+        (row, metric)
+        for row in figures.rows
+        if row.set in sets
+        for metric in figures.metrics
+        if metric in row.values and (row, metric) not in used
+    ]
 
 
 def queries_csv(view: RunView, figures: Figures, breakdowns: Mapping[str, Breakdown]) -> str:
