@@ -6,12 +6,14 @@ import pytest
 
 from rulewise.evaluation.rag.cell import RagCell
 from rulewise.evaluation.rag.record import Chosen, DocumentHit, RagRecord
+from rulewise.evaluation.record import StageUsage
 from rulewise.evaluation.report.breakdown import DOCUMENT_CLASSES, classify
 from rulewise.evaluation.report.rag_classes import RAG_CLASSES, rule_fit
 from rulewise.evaluation.report.trail import rag_trail_of
 
 FITS, UNFIT, UNKNOWN = Chosen("r1", 0.9, True), Chosen("r2", 0.8, False), Chosen("r3", 0.7, None)
 HOLDS, EMPTY = DocumentHit("d1", 1.0, "r1", True), DocumentHit("d2", 0.5, "r2", False)
+DRAWN = {"stage": "reason", "draw": 1, "answer": "Oslo"}
 ANSWER = {"text": "Oslo", "failure": ""}
 
 QUERY_ALONE = RagCell(set="s", k=2)
@@ -69,7 +71,26 @@ def class_of(cell, is_right=None, *, is_judged=True, shown=None, **parts):
         (COT, {"is_right": False}, "wrong without documents"),
         (PROMPT, {"is_right": True}, "answered right"),
         (VE, {"documents": (HOLDS,), "is_right": False}, "attribution"),
-        (VE, {"documents": (), "is_right": False}, "retrieval"),
+        # what was drawn agrees, or gives nothing to search with: then it is no matter of searching
+        (VE, {"documents": (), "steps": (DRAWN,), "is_right": False}, "wrong without documents"),
+        (
+            VE,
+            {"documents": (), "steps": (DRAWN, {"stage": "edit", "question": ""}), "is_right": False},
+            "wrong without documents",
+        ),
+        (
+            VE,
+            {"documents": (), "steps": (DRAWN, {"stage": "edit", "question": "who?"}), "is_right": False},
+            "retrieval",
+        ),
+        (COK, {"rules": (FITS,), "documents": (), "steps": (DRAWN,), "is_right": False}, "wrong without documents"),
+        (COK, {"rules": (FITS,), "documents": (), "steps": (DRAWN,), "is_right": True}, "answered right"),
+        (COK, {"rules": (UNFIT,), "documents": (), "steps": (DRAWN,), "is_right": False}, "rule failure"),
+        (
+            COK,
+            {"rules": (FITS,), "documents": (), "steps": ({"stage": "correct", "query": "x"},), "is_right": False},
+            "retrieval",
+        ),
         (COK, {"rules": (FITS,), "documents": (EMPTY,), "is_right": False}, "retrieval"),
         (COK, {"rules": (UNFIT,), "documents": (EMPTY,), "is_right": False}, "rule failure"),
         # what cannot be told
@@ -78,6 +99,8 @@ def class_of(cell, is_right=None, *, is_judged=True, shown=None, **parts):
             {"rules": (FITS,), "documents": (HOLDS,), "answer": {"text": "", "failure": "timed out"}},
             "not answered",
         ),
+        # a call failed on the way, so that the answer is not scored
+        (VE, {"documents": (HOLDS,), "usage": {"reason": StageUsage(5, 1, 9, 9)}, "is_right": None}, "not answered"),
         (ICL, {"rules": (FITS,), "documents": (HOLDS,), "is_right": None}, "not judged"),
         (QUERY_ALONE, {"documents": (EMPTY,), "is_judged": False}, "not judged"),
     ],

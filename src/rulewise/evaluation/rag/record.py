@@ -11,6 +11,10 @@ from rulewise.metrics.documents import Found
 
 __all__ = ["Chosen", "DocumentHit", "RagRecord"]
 
+CALL_FAILED = "the call failed: "
+NO_ANSWER = "no answer in the reply"
+"""How the steps of VE and CoK say that a call failed, and that a reply was of no use, see `rulewise.pipelines`."""
+
 
 class Chosen(NamedTuple):
     """A chosen rule: `fits` says if an oracle document of the query bears it out, None where none are known."""
@@ -55,6 +59,32 @@ class RagRecord(QueryRecord):
     shown_rules: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     steps: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def failures(self) -> tuple[tuple[str, str], ...]:
+        """(stage, reason) of the answer, if it could not be had, and of each stage of which a call failed."""
+        out = list(self._answer_failures)
+        known = {why for _, why in out}
+        for stage, used in self.usage.items():
+            why = self._why_failed(stage) if used.n_failed else ""
+            if why and why not in known and not (stage == "answer" and out):
+                out.append((stage, why))
+        return tuple(out)
+
+    def _why_failed(self, stage: str) -> str:
+        """Why calls of a stage failed, as far as the steps say: draws each by themselves, other calls in notes."""
+        if stage == "reason":
+            said = [str(step["failure"]) for step in self.steps if step.get("stage") == stage and step.get("failure")]
+            said = [why for why in said if why != NO_ANSWER] or said
+        else:
+            notes = [str(note) for step in self.steps for note in step.get("notes", ())]
+            said = [note.partition(CALL_FAILED)[2] for note in notes if CALL_FAILED in note]
+        return said[0] if said else "a call failed"
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether documents were looked for: not where what VE and CoK drew agreed, or gave nothing to search with."""
+        return bool(self.documents) or not self.steps or any(s.get("question") or s.get("query") for s in self.steps)
 
     @property
     def found(self) -> Found:

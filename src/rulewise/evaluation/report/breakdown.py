@@ -25,7 +25,7 @@ CLASSES: Mapping[str, str] = {
     "rerank did not lift": "a gold rule was found below those shown, and reranking left it there",
     "ranked too low": "a gold rule was found below those shown, and nothing reranks",
     "wrong": "the answer is wrong; the cell searches for no rule",
-    "not answered": "no answer could be had: the call failed or its reply was of no use",
+    "not answered": "no answer could be had: a call failed or its reply was of no use",
     "not judged": "the query has no gold rule, or no gold answer, that its class would depend on",
     **RAG_CLASSES,
 }
@@ -80,7 +80,12 @@ def classify(cell: AnyCell, trail: Trail, *, is_right: bool | None, baseline_fou
         return "not answered"
     if isinstance(cell, RagCell):
         return classify_rag(
-            cell, fit=trail.fit, is_judged=trail.n_gold > 0, has_shown=trail.gold_shown, is_right=is_right
+            cell,
+            fit=trail.fit,
+            is_judged=trail.n_gold > 0,
+            is_searched=trail.is_searched,
+            has_shown=trail.gold_shown,
+            is_right=is_right,
         )
     if (answers and is_right is None) or (cell.searches and not trail.n_gold):
         return "not judged"

@@ -14,7 +14,8 @@ RAG_CLASSES: Mapping[str, str] = {
     "rule failure": "no rule was chosen, or none of the chosen rules has an oracle document",
     "retrieval": "no document shown holds an answer, though a chosen rule fits or none was to guide the search",
     "attribution": "a document shown holds an answer, and the answer given is wrong",
-    "wrong without documents": "the answer is wrong; the cell searches no document for the query",
+    "wrong without documents": "the answer is wrong and no document was searched for: the cell searches none, or "
+    "what VE or CoK drew agreed, or gave nothing to search with",
 }
 """Class -> what it says of a query of a cell with documents, beside "not answered" and "not judged"."""
 
@@ -29,15 +30,19 @@ def rule_fit(record: RagRecord) -> str:
     return "fits" if any(known) else "unfit"
 
 
-def classify_rag(cell: RagCell, *, fit: str, is_judged: bool, has_shown: bool, is_right: bool | None) -> str:
+def classify_rag(
+    cell: RagCell, *, fit: str, is_judged: bool, is_searched: bool, has_shown: bool, is_right: bool | None
+) -> str:
     """The class of a query that was answered, if an answer was asked for.
 
-    The first that fits: not judged; answered right; rule failure, for cells that use rules; retrieval; attribution.
+    The first that fits: not judged; answered right; rule failure, for cells that use rules; wrong without documents;
+    retrieval; attribution.
 
     Args:
         cell: The cell.
         fit: See `rule_fit`.
         is_judged: Whether the query has an acceptable answer.
+        is_searched: Whether documents were looked for.
         has_shown: Whether a document shown holds one.
         is_right: Whether the answer is right; None if there is none to judge.
     """
@@ -47,6 +52,6 @@ def classify_rag(cell: RagCell, *, fit: str, is_judged: bool, has_shown: bool, i
         return "answered right"
     if cell.uses_rules and fit in ("none", "unfit"):
         return "rule failure"
-    if not cell.reads:
+    if not cell.reads or not is_searched:
         return "wrong without documents"
     return "attribution" if has_shown else "retrieval"

@@ -40,10 +40,12 @@ class Trail:
         hits: Their ranks among the hits kept.
         gold_shown: Whether a gold rule was among the rules that are shown; see `trail_of`.
         induced: "ok", "repaired", "fallback", or "" if nothing was induced.
-        is_answered: Whether an answer could be had; false too if none was asked for.
+        is_answered: Whether an answer could be had; false too if none was asked for, or if any call failed, for then it
+            is not scored.
         tokens: What its calls take.
         fit: Where documents are searched, see `rulewise.evaluation.report.rag_classes.rule_fit`; `n_gold` is then 1 if
             there is an acceptable answer, and the rank that of the first document that holds one.
+        is_searched: Where documents are searched, whether any were looked for.
     """
 
     query_id: str
@@ -55,10 +57,15 @@ class Trail:
     is_answered: bool
     tokens: Tokens
     fit: str = ""
+    is_searched: bool = True
 
 
 def _ranks(ranked: Sequence[Ranked], gold: frozenset[str]) -> tuple[int, ...]:
     return tuple(at for at, hit in enumerate(ranked, start=1) if hit.rule_id in gold)
+
+
+def _is_answered(record: AnyRecord) -> bool:
+    return record.answer is not None and not record.answer.get("failure") and not record.n_failed_calls
 
 
 def _tokens(record: AnyRecord) -> Tokens:
@@ -88,7 +95,7 @@ def trail_of(record: Record, gold: frozenset[str], *, shown: int) -> Trail:
         hits=_ranks(record.hits, gold),
         gold_shown=not gold.isdisjoint(names),
         induced="" if record.induced is None else record.induced.status,
-        is_answered=record.answer is not None and not record.answer.get("failure"),
+        is_answered=_is_answered(record),
         tokens=_tokens(record),
     )
 
@@ -110,9 +117,10 @@ def rag_trail_of(record: RagRecord, *, is_judged: bool, n_shown: int) -> Trail:
         hits=ranks,
         gold_shown=any(hit.holds and hit.document_id in names for hit in record.documents),
         induced="",
-        is_answered=record.answer is not None and not record.answer.get("failure"),
+        is_answered=_is_answered(record),
         tokens=_tokens(record),
         fit=rule_fit(record),
+        is_searched=record.is_searched,
     )
 
 
