@@ -20,6 +20,8 @@ _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "float": ((int, float), "a number"),
 }
 _TEXT = ((str,), "a text")
+_EMPTY = '"" (none)'
+"""How messages write the choice to have none."""
 
 
 def check_settings(cell: Any, *, choices: Mapping[str, Sequence[str]], at_least: Mapping[str, int]) -> None:
@@ -31,7 +33,7 @@ def check_settings(cell: Any, *, choices: Mapping[str, Sequence[str]], at_least:
     """
     for name, known in choices.items():
         if getattr(cell, name) not in known:
-            raise unknown_name(name, str(getattr(cell, name)), known)
+            raise unknown_name(name, str(getattr(cell, name)), [one or _EMPTY for one in known])
     for name, least in at_least.items():
         if getattr(cell, name) < least:
             raise InputError(f"{name} must be at least {least}, got {getattr(cell, name)}.")

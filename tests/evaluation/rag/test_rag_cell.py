@@ -90,6 +90,9 @@ def test_a_grid_compares_both_ways_to_treat_repetitions_each_with_its_own_baseli
         ({"set": "s", "retriever": "none"}, InputError, "without a retriever"),
         ({"set": "s", "form": "both", "chooser": ""}, InputError, "needs a chooser"),
         ({"set": "s", "chooser": "similarity", "theta": 1.5}, InputError, "theta must be a cosine"),
+        ({"set": "s", "theta": 2.0}, InputError, "theta must be a cosine"),
+        ({"set": "s", "rewrite": "head"}, UnknownNameError, r'Known: "" \(none\), body'),
+        ({"set": "s", "merge": "no"}, UnknownNameError, r'"" \(none\)'),
         ({"set": "s", "chooser_encoder": "bm25"}, InputError, "set chooser to similarity"),
     ],
 )

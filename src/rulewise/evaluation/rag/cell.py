@@ -136,7 +136,7 @@ class RagCell:
             raise InputError(f"theta must be a number, got {self.theta}.")
         if self.chooser == "head" and self.chooser_encoder == BY_TERMS:
             raise InputError("chooser_encoder bm25 compares rules with the query: set chooser to similarity.")
-        if self.chooser == "similarity" and self.chooser_encoder != BY_TERMS and not -1 <= self.theta <= 1:
+        if self.chooser_encoder != BY_TERMS and not -1 <= self.theta <= 1:
             raise InputError(f"theta must be a cosine, from -1 to 1, got {self.theta}.")
         if self.shown > self.k:
             raise InputError(f"shown must be at most k, got shown {self.shown} and k {self.k}.")
