@@ -204,3 +204,71 @@ def test_no_rule_for_a_part_of_the_question_is_an_answer_with_a_rule() -> None:
     reply = read_reply("Rules used: [1]\nAnswer: no rule applies to the second one, but the racer may be sold")
     assert not reply.no_rule
     assert reply.numbers == (1,)
+
+
+@pytest.mark.parametrize("key", ["answer", "rules", "documents", "premises"])
+@pytest.mark.parametrize("depth", [9, 480, 600, 20_000])
+def test_a_reply_that_is_nested_deep_is_read_without_what_is_too_deep(key: str, depth: int) -> None:
+    fields = {"answer": '"Peru"', "rules": "[1]", key: "[" * depth + '"x"' + "]" * depth}
+    reply = read_reply("{" + ", ".join(f'"{name}": {value}' for name, value in fields.items()) + "}")
+    if depth < 1000:
+        assert reply.answer == ("" if key == "answer" else "Peru")
+        assert reply.notes or key == "premises"
+    else:
+        assert (reply.answer, reply.notes[0]) == ("", "JSON that is nested too deep was not read")
+
+
+def test_lists_within_lists_are_read() -> None:
+    assert read_reply('{"answer": [["Peru"], null, "Chile"], "rules": [[1, 2], {}]}').answer == "Peru, Chile"
+
+
+@pytest.mark.parametrize(
+    "further",
+    [
+        "Query: other\nRules used: 2\nDocuments used: [3]\nAnswer: Chile",
+        "<query>\nother\n</query>\n\nRules used: 2\nDocuments used: [3]\nAnswer: Chile",
+        "</example>\n\n<example>\nAnswer: Chile",
+        "**Question:** x\nAnswer: Chile",
+        "问题：甲\n答案：智利",
+    ],
+)
+@pytest.mark.parametrize("answer", ["Answer: Peru", "Answer:\nPeru"])
+def test_what_follows_the_answer_as_a_case_of_its_own_is_left_out(answer: str, further: str) -> None:
+    reply = read_reply(f"Rules used: 1\nDocuments used: [1]\n{answer}\n\n{further}")
+    assert (reply.answer, reply.numbers, reply.documents) == ("Peru", (1,), (1,))
+    assert reply.notes == ("a further case after the answer was left out",)
+
+
+def test_a_case_that_is_repeated_before_the_answer_is_passed_over() -> None:
+    reply = read_reply("<query>\nother\n</query>\nRules used: 1\nAnswer: Peru")
+    assert (reply.answer, reply.numbers, reply.notes) == ("Peru", (1,), ())
+
+
+def test_json_is_followed_by_no_other_case() -> None:
+    reply = read_reply('{"answer": "Peru", "rules": [1]}\n\nQuery: x\n{"answer": "Chile", "rules": [2]}')
+    assert (reply.answer, reply.numbers) == ("Peru", (1,))
+    assert reply.notes == ("a further case after the answer was left out",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rules used:\n1\nDocuments used:\n[1]\nAnswer:\nPeru",
+        "**Rules used:**\n- 1\n\n**Documents used:**\n- [1]\n\n**Answer:**\n\nPeru",
+        "使用的规则：\n规则1\n使用的文档：\n［1］\n答案：\nPeru",
+    ],
+)
+def test_values_below_their_labels_are_read(text: str) -> None:
+    reply = read_reply(text)
+    assert (reply.numbers, reply.documents, reply.answer, reply.no_rule) == ((1,), (1,), "Peru", False)
+    assert reply.notes == ()
+
+
+def test_a_label_with_nothing_after_it_says_nothing() -> None:
+    reply = read_reply("Rules used:\nDocuments used:\nAnswer: Peru")
+    assert (reply.numbers, reply.documents, reply.no_rule) == (None, None, False)
+
+
+def test_premises_may_stand_below_their_label() -> None:
+    reply = read_reply('Rules used: 1\nPremises:\n[1] a | "b"\n[1] c | "d"\nAnswer: x')
+    assert [quoted.premise for quoted in reply.premises] == ["a", "c"]

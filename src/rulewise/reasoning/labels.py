@@ -7,10 +7,12 @@ is, and every pattern is bounded, so that no text takes more than time in propor
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rulewise.reasoning.ordinals import ordinals_in
+from rulewise.reasoning.citations import cited_in
 from rulewise.text import collapse, fold
+from rulewise.types import Document, Rule
 
 __all__ = [
     "IS_NO_RULE",
@@ -20,8 +22,10 @@ __all__ = [
     "Quoted",
     "document_numbers_in",
     "label_of",
+    "lines_below",
     "numbers_in",
     "premise_in",
+    "stands_alone",
     "unmark",
 ]
 
@@ -80,10 +84,6 @@ IS_NO_RULE = re.compile(_NO_RULE + r"(?: (?:here|to (?:the|this) (?:case|query))
 _NONE = frozenset(
     ("", "none", "no", "no rule", "no rules", "no documents", "n/a", "0", "[]", "[0]", "-", "无", "没有", "不适用")
 )
-_BRACKETED = re.compile(r"[\[［【]\s*([0-9]{1,6}(?:\s*[,，、]\s*[0-9]{1,6})*)\s*[\]］】]")
-_NAMED = re.compile(r"(?:\brules?|规则)\s*#?\s*([0-9]{1,6})\b", re.IGNORECASE)
-_NAMED_DOCUMENT = re.compile(r"(?:\b(?:documents?|docs?|passages?)|文档)\s*#?\s*([0-9]{1,6})\b", re.IGNORECASE)
-_LIST = re.compile(r"[\s#]*[0-9]{1,6}(?:[\s,，、;；&#.]|and|和|及|与|[0-9]){0,400}", re.IGNORECASE)
 _HEADED = re.compile(
     r"\s*(?:(?:rule|规则)\s*#?\s*|[\[［【(（]\s*)([0-9]{1,6})\s*[\]］】)）]?[\s.:：,，、\-–—]*", re.IGNORECASE
 )
@@ -110,7 +110,7 @@ def label_of(line: str) -> tuple[str, str]:
     name = head.rstrip(MARKS)
     if number and number.group(2):
         name = name[: number.start()]
-        if number.group(1):
+        if number.group(1) or LABELS.get(collapse(fold(name)).strip(MARKS)) in ("rules", "documents"):
             value = f"[{number.group(2)}] {value}"
     name = collapse(fold(re.sub(r"^[0-9]{1,3}[.)、]\s*", "", name))).strip(MARKS)
     part = LABELS.get(name, "")
@@ -128,27 +128,29 @@ def unmark(text: str) -> str:
     return text
 
 
-def numbers_in(value: str) -> tuple[int, ...] | None:
-    """The rule numbers in a value, in digits or words; () if it says none, None if it cannot be read."""
-    if STARTS_NO_RULE.match(value):
-        return ()
-    found = _numbers(value, _NAMED)
-    return (ordinals_in(value) or None) if found is None else found
+def lines_below(parts: Sequence[tuple[str, str]], at: int) -> list[str]:
+    """The lines below a label that stands alone, up to the next label or the blank line after them."""
+    below: list[str] = []
+    for other, line in parts[at + 1 :]:
+        if other or (below and not line.strip()):
+            break
+        below += [line.strip()] if line.strip() else []
+    return below
 
 
-def document_numbers_in(value: str) -> tuple[int, ...] | None:
-    """The document numbers in a value; () if it says none, None if it cannot be read."""
-    return _numbers(value, _NAMED_DOCUMENT)
+def stands_alone(value: str) -> bool:
+    """Whether nothing but marks stands after a label."""
+    return not unmark(value).strip("*_")
 
 
-def _numbers(value: str, named: re.Pattern[str]) -> tuple[int, ...] | None:
-    if fold(value).strip(" .。*_`()") in _NONE:
-        return ()
-    found = [n for group in _BRACKETED.findall(value) for n in re.findall("[0-9]+", group)]
-    found = found or named.findall(value)
-    if not found and (match := _LIST.match(value)):
-        found = re.findall("[0-9]{1,6}", match.group() if match.end() == len(value) else match.group().split(" ")[0])
-    return tuple(dict.fromkeys(int(n) for n in found)) or None
+def numbers_in(value: str, shown: Sequence[Rule] = ()) -> tuple[int, ...] | None:
+    """The rule numbers in a value, see `cited_in`; () if it says none, None if it cannot be read for certain."""
+    return () if STARTS_NO_RULE.match(value) else cited_in(value, "rule", shown)
+
+
+def document_numbers_in(value: str, shown: Sequence[Document] = ()) -> tuple[int, ...] | None:
+    """The document numbers in a value, see `cited_in`; () if it says none, None if it cannot be read for certain."""
+    return cited_in(value, "document", shown)
 
 
 def premise_in(value: str) -> Quoted | None:

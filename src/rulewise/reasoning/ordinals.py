@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ORDINAL_WORDS", "ordinal", "ordinals_in"]
+__all__ = ["ORDINALS", "ORDINAL_WORDS", "ordinal", "ordinals_in"]
 
 _FIRST = [
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
@@ -28,9 +28,10 @@ def ordinal(n: int) -> str:
 _NUMBERS = {ordinal(n): n for n in range(1, 100)}
 ORDINAL_WORDS = tuple(word for word in _NUMBERS if "-" not in word)
 """The words that each ordinal number ends with: "first", "twentieth"."""
-_ORDINAL = re.compile(
-    r"\b(" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + r")\b|\b([0-9]{1,6})(?:st|nd|rd|th)\b", re.IGNORECASE
-)
+_WORDS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
+ORDINALS = rf"(?:{_WORDS}|[0-9]{{1,6}}(?:st|nd|rd|th))\b"
+"""Ordinal numbers in English words or digits, as a pattern."""
+_ORDINAL = re.compile(rf"\b({_WORDS})\b|\b([0-9]{{1,6}})(?:st|nd|rd|th)\b", re.IGNORECASE)
 _CHINESE = re.compile(r"第\s*([一二三四五六七八九十]|[0-9]{1,6})\s*条")
 _DIGITS = {char: n for n, char in enumerate("一二三四五六七八九十", start=1)}
 

@@ -6,11 +6,13 @@ Nothing here raises, whatever the text is, and all that is left out or cut is in
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rulewise.reasoning.labels import MARKS, label_of, numbers_in, unmark
+from rulewise.reasoning.labels import MARKS, label_of, lines_below, numbers_in, stands_alone, unmark
 from rulewise.reasoning.reply import final_answer
 from rulewise.text import collapse, fold
+from rulewise.types import Rule
 
 __all__ = ["MAX_SENTENCE", "Rationale", "own_part", "read_line", "read_rationale"]
 
@@ -97,7 +99,7 @@ def own_part(text: str) -> tuple[str, tuple[str, ...]]:
     return text, tuple(notes)
 
 
-def read_rationale(text: str, *, max_steps: int) -> Rationale:
+def read_rationale(text: str, *, max_steps: int, rules: Sequence[Rule] = ()) -> Rationale:
     """Read the facts and the answer of a reply: any text gives a reading.
 
     Lines "Step: ..." (步骤：) are the facts. Without such lines every line that is no answer is taken, and a line of
@@ -107,16 +109,25 @@ def read_rationale(text: str, *, max_steps: int) -> Rationale:
     Args:
         text: The reply.
         max_steps: Facts that are kept, at least 1.
+        rules: The rules that were shown, in order.
     """
     text, notes = own_part(text)
     answer, more = final_answer(text)
     listed: list[str] = []
     loose: list[str] = []
     numbers: tuple[int, ...] | None = None
-    for line in _FENCE.sub("", text.replace("\0", ""))[-MAX_REPLY:].splitlines():
-        part, value = label_of(line)
+    parts = [label_of(line) for line in _FENCE.sub("", text.replace("\0", ""))[-MAX_REPLY:].splitlines()]
+    below: list[str] = []
+    for at, (part, line) in enumerate(parts):
         if part == "rules":
-            numbers = numbers_in(unmark(value)) if numbers is None else numbers
+            below = lines_below(parts, at)[:1] if stands_alone(line) else []
+            value = below[0] if below else line
+            if numbers is None and not stands_alone(value):
+                numbers = numbers_in(unmark(value.strip(MARKS) or value), rules)
+                below = below if numbers is not None else []
+        if line.strip() in below:
+            below = []
+            continue
         if part or not (bare := line.strip().lstrip(MARKS).strip()):
             continue
         if found := _STEP.match(bare):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from rulewise.reasoning.labels import (
     IS_NO_RULE,
@@ -20,11 +21,14 @@ from rulewise.reasoning.labels import (
     Quoted,
     document_numbers_in,
     label_of,
+    lines_below,
     numbers_in,
     premise_in,
+    stands_alone,
     unmark,
 )
 from rulewise.text import collapse, fold
+from rulewise.types import Document, Rule
 
 __all__ = ["NO_RULE_TEXT", "Reply", "bare_answer", "final_answer", "read_reply"]
 
@@ -37,11 +41,18 @@ MAX_ANSWER = 2_000
 """Characters of an answer that are kept."""
 MAX_PREMISES = 100
 """Premises of one reply that are kept."""
+MAX_DEPTH = 8
+"""Lists within lists, of a reply in JSON, that are read."""
 
 _PHRASE = re.compile(r"(?:\banswer\s+is|答案(?:是|为))\s*[:：]?\s*([^\n]{1,4000})", re.IGNORECASE)
 _BROKEN_ANSWER = re.compile(r'"(?:final[ _])?answer"\s*:\s*"((?:[^"\\]|\\.){1,4000})', re.IGNORECASE)
 _BROKEN_RULES = re.compile(r'"(?:rules|rules[ _]used|used[ _]rules)"\s*:\s*\[([^\]]{0,400})\]', re.IGNORECASE)
 _FURTHER_CASE = re.compile(r"(?<=\S)\s{0,20}\n\s{0,20}(?:</?example>|<query>|<documents>|Query:)", re.IGNORECASE)
+_BEGINS_CASE = re.compile(
+    r"[ \t>*_#`]{0,8}(?:</?\s?(?:example|case|query|documents|rules)\s?>"
+    r"|(?:query|question|询问|查询|问题)[*_ ]{0,4}[:：])",
+    re.IGNORECASE,
+)
 _FENCE = re.compile(r"^[ \t]{0,20}```[\w-]{0,20}[ \t]{0,20}$", re.MULTILINE)
 
 
@@ -87,16 +98,29 @@ def _answer_in(parts: list[tuple[str, str]]) -> str | None:
         part, value = parts[at]
         if part != "answer":
             continue
-        if not unmark(value).strip("*_"):
-            below: list[str] = []
-            for other, line in parts[at + 1 :]:
-                if other or (below and not line.strip()):
-                    break
-                below += [line.strip()] if line.strip() else []
-            value = " ".join(below)
+        if stands_alone(value):
+            value = " ".join(lines_below(parts, at))
         if value := unmark(value):
             return value
     return None
+
+
+def _own_lines(text: str, notes: list[str]) -> list[tuple[str, str]]:
+    """The parts of a reply's lines, up to where it goes on, after its answer, with a case of its own."""
+    parts: list[tuple[str, str]] = []
+    is_open = is_answered = False
+    for line in text.splitlines():
+        if is_answered and _BEGINS_CASE.match(line):
+            notes.append("a further case after the answer was left out")
+            break
+        part, value = label_of(line)
+        if part == "answer":
+            is_open = stands_alone(value)
+            is_answered = is_answered or not is_open
+        elif is_open and not part and line.strip():
+            is_answered = True
+        parts.append((part, value))
+    return parts
 
 
 def final_answer(text: str, *, is_whole: bool = False) -> tuple[str, tuple[str, ...]]:
@@ -151,28 +175,38 @@ def bare_answer(text: str) -> tuple[str, tuple[str, ...]]:
     return _shorten(answer, notes), tuple(notes)
 
 
-def _text(value: object) -> str:
-    """A JSON value as text: lists joined, absent values blank."""
+def _text(value: object, depth: int = 0) -> str | None:
+    """A JSON value as text: lists joined, absent values blank; None if lists are nested deeper than `MAX_DEPTH`."""
     if isinstance(value, list):
-        return ", ".join(_text(v) for v in value[:MAX_PREMISES])
+        if depth >= MAX_DEPTH:
+            return None
+        parts = [_text(v, depth + 1) for v in value[:MAX_PREMISES]]
+        return None if None in parts else ", ".join(part for part in parts if part)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None or isinstance(value, dict) else collapse(str(value))
 
 
-def _object_in(text: str) -> Mapping[str, Any] | None:
+def _object_in(text: str, notes: list[str]) -> Mapping[str, Any] | None:
     """The JSON object that a reply consists of, perhaps with words around it."""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
+    start = text.find("{")
+    if start < 0:
         return None
     try:
-        value = json.loads(text[start : end + 1])
-    except (ValueError, RecursionError):
+        value, end = json.JSONDecoder().raw_decode(text, start)
+    except ValueError:
         return None
+    except RecursionError:
+        notes.append("JSON that is nested too deep was not read")
+        return {"answer": ""} if start == 0 else None
     if not isinstance(value, dict):
         return None
     parts = {LABELS.get(fold(str(key)).replace("_", " ").strip(), str(key)): v for key, v in value.items()}
-    return parts if "answer" in parts or "rules" in parts else None
+    if "answer" not in parts and "rules" not in parts:
+        return None
+    if _BROKEN_ANSWER.search(text, end):
+        notes.append("a further case after the answer was left out")
+    return parts
 
 
 def _listed(
@@ -181,7 +215,10 @@ def _listed(
     """The numbers under a key of an object; None if there are none to read."""
     if given is None:
         return None
-    groups = [read(_text(value)) for value in (given if isinstance(given, list) else [given])[:MAX_PREMISES]]
+    groups: list[tuple[int, ...] | None] = []
+    for value in (given if isinstance(given, list) else [given])[:MAX_PREMISES]:
+        text = None if isinstance(value, dict) else _text(value)
+        groups += [None if text is None else read(text)] if value is not None else []
     numbers = tuple(dict.fromkeys(n for group in groups for n in group or ()))
     if None in groups:
         notes.append(f"{kind} used could not be read")
@@ -189,24 +226,27 @@ def _listed(
     return numbers
 
 
-def _from_object(parts: Mapping[str, Any], notes: list[str]) -> Reply:
-    numbers = _listed(parts.get("rules"), numbers_in, "rules", notes)
-    documents = _listed(parts.get("documents"), document_numbers_in, "documents", notes)
+def _from_object(parts: Mapping[str, Any], notes: list[str], readers: _Readers) -> Reply:
+    numbers = _listed(parts.get("rules"), readers.rules, "rules", notes)
+    documents = _listed(parts.get("documents"), readers.documents, "documents", notes)
     premises: list[Quoted] = []
     listed = parts.get("premise")
     for entry in listed if isinstance(listed, list) else []:
         if isinstance(entry, dict):
-            number = re.fullmatch(r"\D{0,20}([0-9]{1,6})\D{0,20}", _text(entry.get("rule", "")))
+            number = re.fullmatch(r"\D{0,20}([0-9]{1,6})\D{0,20}", _text(entry.get("rule", "")) or "")
             premises.append(
                 Quoted(
                     number=int(number.group(1)) if number else None,
-                    premise=_text(entry.get("premise", "")),
-                    quote=_text(entry.get("quote", entry.get("fact", ""))),
+                    premise=_text(entry.get("premise", "")) or "",
+                    quote=_text(entry.get("quote", entry.get("fact", ""))) or "",
                 )
             )
-        elif quoted := premise_in(_text(entry)):
+        elif quoted := premise_in(_text(entry) or ""):
             premises.append(quoted)
     answer = _text(parts.get("answer"))
+    if answer is None:
+        notes.append("an answer that is nested too deep was not read")
+        answer = ""
     says_none = parts.get("no_rule") is True or numbers == () or bool(STARTS_NO_RULE.match(answer))
     return Reply(
         answer=answer,
@@ -226,7 +266,11 @@ def _from_broken_object(text: str, notes: list[str]) -> Reply | None:
     rules = _BROKEN_RULES.search(text)
     notes.append("malformed JSON: the answer was taken from it")
     read = collapse(answer.group(1).replace('\\"', '"').replace("\\n", " "))
-    numbers = tuple(dict.fromkeys(int(n) for n in re.findall("[0-9]{1,6}", rules.group(1)))) if rules else None
+    numbers: tuple[int, ...] | None = None
+    if rules and re.fullmatch(r"[\s0-9,\[\"']*", rules.group(1)):
+        numbers = tuple(dict.fromkeys(map(int, re.findall("[0-9]{1,6}", rules.group(1)))))
+    elif rules:
+        notes.append("rules used could not be read")
     return Reply(
         answer=read,
         numbers=numbers,
@@ -235,32 +279,39 @@ def _from_broken_object(text: str, notes: list[str]) -> Reply | None:
     )
 
 
-def _from_lines(text: str, notes: list[str]) -> Reply:
-    numbers: tuple[int, ...] | None = None
-    documents: tuple[int, ...] | None = None
+def _union(known: tuple[int, ...] | None, read: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((*(known or ()), *read)))
+
+
+def _from_lines(text: str, notes: list[str], readers: _Readers) -> Reply:
+    used: dict[str, tuple[int, ...] | None] = {"rules": None, "documents": None}
     premises: list[Quoted] = []
     no_rule, loose = False, []
-    parts = [label_of(line) for line in text.splitlines()]
-    for part, value in parts:
-        if part == "rules":
-            read = numbers_in(unmark(value))
-            if read is None:
-                notes.append("rules used could not be read")
-            else:
-                numbers = tuple(dict.fromkeys((*(numbers or ()), *read)))
-        elif part == "documents":
-            cited = document_numbers_in(unmark(value))
-            if cited is None:
-                notes.append("documents used could not be read")
-            else:
-                documents = tuple(dict.fromkeys((*(documents or ()), *cited)))
+    parts = _own_lines(text, notes)
+    text = "\n".join(line for _, line in parts)
+    taken: set[int] = set()
+    for at, (part, value) in enumerate(parts):
+        values = [unmark(value)] if not part or not stands_alone(value) else lines_below(parts, at)
+        if part in used:
+            read = readers.rules if part == "rules" else readers.documents
+            groups = [read(unmark(line.strip(MARKS) or line)) for line in values]
+            for group in groups:
+                used[part] = used[part] if group is None else _union(used[part], group)
+            if None in groups:
+                notes.append(f"{part} used could not be read")
+            elif stands_alone(value):
+                n_left = len(values)
+                for below in range(at + 1, len(parts)):
+                    if n_left and parts[below][1].strip():
+                        taken.add(below)
+                        n_left -= 1
         elif part == "premise":
-            if quoted := premise_in(value):
-                premises.append(quoted)
-        elif not part and IS_NO_RULE.fullmatch(unmark(value.strip(MARKS))):
+            premises += [quoted for line in values if (quoted := premise_in(line))]
+        elif not part and at not in taken and IS_NO_RULE.fullmatch(unmark(value.strip(MARKS))):
             no_rule = True
-        elif not part and value.strip():
+        elif not part and at not in taken and value.strip():
             loose.append(value.strip())
+    numbers, documents = used["rules"], used["documents"]
     answer = _answer_in(parts)
     if answer is None:
         if phrases := _PHRASE.findall(text):
@@ -282,15 +333,32 @@ def _from_lines(text: str, notes: list[str]) -> Reply:
     )
 
 
-def read_reply(text: str) -> Reply:
-    """Read a reply to the prompt with rules: any text gives a reading."""
+class _Readers(NamedTuple):
+    """How citations are read."""
+
+    rules: Callable[[str], tuple[int, ...] | None]
+    documents: Callable[[str], tuple[int, ...] | None]
+
+
+def read_reply(text: str, *, rules: Sequence[Rule] = (), documents: Sequence[Document] = ()) -> Reply:
+    """Read a reply to a prompt with rules, or with documents and rules: any text gives a reading.
+
+    A model that goes on with a case of its own after its answer is read up to there.
+
+    Args:
+        text: The reply.
+        rules: The rules that were shown, in order: a reply may name them by their ids, or repeat their texts.
+        documents: The documents that were shown, likewise.
+    """
     notes: list[str] = []
     text = _tail(text, notes)
-    parts = _object_in(text)
+    readers = _Readers(partial(numbers_in, shown=rules), partial(document_numbers_in, shown=documents))
+    parts = _object_in(text, notes)
     if parts is not None:
-        reply = _from_object(parts, notes)
+        reply = _from_object(parts, notes, readers)
     else:
-        reply = (_from_broken_object(text, notes) if text.startswith("{") else None) or _from_lines(text, notes)
+        broken = _from_broken_object(text, notes) if text.startswith("{") else None
+        reply = broken or _from_lines(text, notes, readers)
     more = list(reply.notes)
     if len(reply.premises) > MAX_PREMISES:
         more.append(f"{len(reply.premises) - MAX_PREMISES} premises beyond the first {MAX_PREMISES} left out")

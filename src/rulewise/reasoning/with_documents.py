@@ -149,7 +149,7 @@ def _bare(blank: Answer, text: str, rules: Sequence[Rule]) -> Answer:
 
 def _cited(blank: Answer, text: str, rules: Sequence[Rule], documents: Sequence[Document]) -> Answer:
     """What a reply to the cited style says, with its citations resolved and checked."""
-    reply = read_reply(text)
+    reply = read_reply(text, rules=rules, documents=documents)
     rule_ids, rule_notes = _rules_of(reply, rules)
     document_ids, document_notes = resolve(reply.documents, documents, "document") if documents else ((), ())
     notes = [*reply.notes, *rule_notes, *document_notes, *_unknown_note(reply.answer)]

@@ -42,7 +42,7 @@ class WithRules:
         return render("reasoning-rules", rules=number_rules(case.rules), query=fence_query(case.query))
 
     def _read(self, case: Case, completion: Completion, notes: tuple[str, ...]) -> Answer:
-        reply = read_reply(completion.text)
+        reply = read_reply(completion.text, rules=case.rules)
         found = attribute(reply, case.rules, case.query.text)
         if not reply.answer:
             return replace(

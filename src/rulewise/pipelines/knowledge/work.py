@@ -199,7 +199,7 @@ def _final(work: Work, done: Completion) -> Answer:
     text, notes = own_part(done.text)
     cut = (CUT_OFF,) if done.finish_reason == "length" else ()
     if work.rules:
-        reply = read_reply(text)
+        reply = read_reply(text, rules=work.rules)
         return _attributed(work, reply, done.text, (*cut, *notes, *reply.notes))
     is_blank = not any(value.strip() for _, value in map(label_of, text.splitlines()))
     answer, more = ("", ()) if is_blank else final_answer(text, is_whole=True)
