@@ -88,8 +88,8 @@ def _check_name(name: str, folder: Path) -> None:
     if is_other:
         raise InputError(
             f"set {name}: {folder} holds another set, {what}, by its datasheet. {name} is a set of the RuleRAG paper "
-            f"(preset {key}), whose figures stand beside what is measured on it. Give the set a name of its own, or "
-            f"build this one: {_how_to_build(name, folder.parent.parent)}"
+            f"(preset {key}), whose figures stand beside what is measured on it. Give the set a name of its "
+            f"own. To have {name}: {_how_to_build(name, folder.parent.parent)}"
         )
 
 
