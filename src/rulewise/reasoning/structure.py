@@ -21,6 +21,7 @@ _CLOSE = "]］﹈】〕〗⟧❳⁆"
 _COLONS = ":：﹕︓"
 _FILLERS = "\u115f\u1160\u3164\uffa0"
 _ANGLE = re.compile(f"[{_ANGLES}]")
+_LETTER = re.compile("[A-Za-z]")
 _COLON = re.compile(f"[{_COLONS}]")
 _BRACKETED = re.compile(f"[{re.escape(_OPEN)}]([^{re.escape(_OPEN + _CLOSE)}]*)[{re.escape(_CLOSE)}]")
 _COUNTED = re.compile(rf"(?=((?:{'|'.join(ORDINAL_WORDS)}|\d(?:st|nd|rd|th))rules?))")
@@ -76,6 +77,8 @@ def harmless_numbers(text: str, *, lists: bool) -> str:
     """
 
     def replaced(found: re.Match[str]) -> str:
+        if _LETTER.search(found[1]):
+            return found[0]
         inner = fold(found[1]) if not found[1].isascii() else found[1]
         digits = [char for char in inner if char.isdigit()]
         others = [char for char in inner if not char.isdigit() and (char.isalnum() or not lists)]
