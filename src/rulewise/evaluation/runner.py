@@ -354,7 +354,7 @@ class _Runner:
             most = "; ".join(f"{why} ({n})" for why, n in failed.most_common(2))
             status = replace(
                 status,
-                state="not run" if n_failed == status.n_done else "incomplete",
+                state="incomplete" if any(len(row) > 1 for row in rows) else "not run",
                 reason=f"calls failed for {n_failed} of {status.n_done} queries, which have no scores"
                 f"{' of answers' if isinstance(cell, RagCell) else ''}: {most}. Run it again to try them again",
             )

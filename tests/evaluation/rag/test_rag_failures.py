@@ -74,3 +74,22 @@ def test_a_query_whose_draws_all_failed_is_counted_once(run):  # noqa: F811
     summary = run(GRID + STEPS.replace('["ve", "cok", "rulerag-cok"]', '"ve"'), llm)
     folder, cell = cell_of(summary, "VE")
     assert folder.status(cell).failures == {"answer: HTTP 429": 1}
+
+
+def test_where_every_call_to_answer_failed_the_search_still_counts(run):  # noqa: F811
+    text = GRID + READING.replace('"query-alone"', '"standard-prompting"')
+    verbs = re.compile("criticise|praise|sell goods|host a visit")  # in every prompt with documents
+    llm = ScriptedLLM(lambda p: failed("HTTP 500", model="m") if verbs.search(p) else good_reply(p))
+    folder, cell = cell_of(run(text, llm), "Standard RAG")
+    assert (folder.status(cell).state, folder.status(cell).n_failed) == ("incomplete", 5)
+    retrieval, answers = group_tables(build_figures(RunView(folder)))
+    (row,) = [row for row in retrieval.rows if row.labels[-1] == "query alone"]
+    assert [(entry.value, entry.part) for entry in row.entries if entry.value is not None][1] == (0.6, None)
+    (row,) = [row for row in answers.rows if row.labels[-1] == "Standard RAG"]
+    assert {entry.text for entry in row.entries} == {"not run"}
+
+
+def test_a_cell_without_documents_whose_every_call_failed_is_not_run(run):  # noqa: F811
+    text = GRID + READING.replace('"standard-rag", "query-alone"', '"standard-prompting"')
+    folder, cell = cell_of(run(text, ScriptedLLM(lambda p: failed("HTTP 500", model="m"))), "Standard Prompting")
+    assert folder.status(cell).state == "not run"

@@ -310,7 +310,8 @@ def _entry(found: CellFigures | None, metric: str, best: float | None) -> Entry:
     if not found.has_figures:
         return Entry(text="not run")
     if metric not in found.figures:
-        return Entry()
+        is_lost = metric in ANSWER_METRICS and 0 < found.status.n_failed == found.status.n_done
+        return Entry(text="not run" if is_lost else "")
     figure = found.figures[metric]
     is_done = _is_whole(found, metric)
     return Entry(
