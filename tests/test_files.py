@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from rulewise.errors import InputError
-from rulewise.files import atomic_folder, check_not_input, staged_files
+from rulewise.files import atomic_folder, check_not_input, parse_json, staged_files
 
 OWN = ("a.txt", "b.txt")
 
@@ -117,3 +118,10 @@ def test_what_takes_no_input_away_may_be_written(tmp_path: Path):
     ):
         check_not_input(out, [source, source.parent, None, loop])
     check_not_input(source.parent, [source.parent / ".." / "twin.txt", source.parent / ".."])
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, b'{"a":' * 100_000, "{bad", ""])
+def test_what_is_nested_too_deep_is_no_json_like_any_other_text_that_is_none(text):
+    with pytest.raises(json.JSONDecodeError):
+        parse_json(text)
+    assert parse_json('{"a": [1]}') == parse_json(b'{"a": [1]}') == {"a": [1]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -12,6 +11,7 @@ from rulewise.config_corpus import OnNote, open_documents
 from rulewise.config_sections import Config, RagConfig
 from rulewise.config_unread import WITH_RULES, refuse_unread
 from rulewise.errors import FileFormatError, InputError
+from rulewise.files import parse_json
 from rulewise.pipelines.rag_trace import RagTrace
 from rulewise.pipelines.rulerag import RuleRag
 from rulewise.registry import unknown_name
@@ -243,7 +243,7 @@ def read_aliases(path: Path) -> Mapping[str, Sequence[str]]:
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
-        data = json.loads(text) if path.suffix.lower() == ".json" else parse_toml(text)
+        data = parse_json(text) if path.suffix.lower() == ".json" else parse_toml(text)
     except ValueError as exc:
         raise FileFormatError(f"{path}: neither TOML nor JSON ({exc}).") from exc
     if not isinstance(data, dict) or not all(

@@ -22,6 +22,7 @@ __all__ = [
     "dumps",
     "dumps_bytes",
     "locked_file",
+    "parse_json",
     "read_jsonl",
     "sha256_file",
     "sha256_texts",
@@ -49,6 +50,19 @@ def dumps_bytes(value: object) -> bytes:
         return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(", ", ": ")).encode("ascii")
 
 
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text, as `json.loads` has it; one that is nested too deep for it is no JSON, either.
+
+    Raises:
+        json.JSONDecodeError: If the text is not JSON, or nested too deep to be read.
+        UnicodeDecodeError: If bytes are in no Unicode encoding.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise json.JSONDecodeError("nested too deep", "", 0) from None
+
+
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield (line number from 1, value) for each non-blank line of a UTF-8 JSONL file.
 
@@ -65,7 +79,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
                 if not line.strip():
                     continue
                 try:
-                    yield number, json.loads(line)
+                    yield number, parse_json(line)
                 except json.JSONDecodeError as exc:
                     raise FileFormatError(
                         f"{path}:{number}:{exc.colno}: not JSON ({exc.msg}). Expected one JSON object a line."

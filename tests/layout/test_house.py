@@ -46,3 +46,10 @@ def test_only_settings_reads_the_environment() -> None:
 
 def test_nothing_in_the_package_prints() -> None:
     assert [p.name for p in FILES if "\n    print(" in p.read_text(encoding="utf-8")] == []
+
+
+def test_json_is_parsed_where_deep_nesting_is_an_error_like_any_other() -> None:
+    # `parse_json` in files.py; the others parse with options of their own, and handle RecursionError
+    parsers = {p.name: p.read_text(encoding="utf-8") for p in FILES if "json.loads(" in p.read_text(encoding="utf-8")}
+    assert sorted(parsers) == ["exchange.py", "files.py", "layout.py", "permutation.py"]
+    assert all("RecursionError" in text for text in parsers.values())

@@ -87,6 +87,7 @@ def test_an_import_reports_all_that_is_not_a_good_reply(tmp_path: Path) -> None:
         output(ids[5], "half", finish="length"),
         output("rw-other"),
         "not json",
+        "[" * 100_000,
     ]
     stored: dict[str, str] = {}
     found = import_batch(
@@ -100,7 +101,7 @@ def test_an_import_reports_all_that_is_not_a_good_reply(tmp_path: Path) -> None:
         ids[4]: "empty reply: content is blank",
     }
     assert (found.truncated, found.missing, found.unknown) == ((ids[5],), (ids[6],), ("rw-other",))
-    assert (found.repeated, found.unreadable, found.is_complete) == ((ids[0],), (9,), False)
+    assert (found.repeated, found.unreadable, found.is_complete) == ((ids[0],), (9, 10), False)
 
 
 def test_replies_imported_into_a_cache_are_found_by_the_model(tmp_path: Path) -> None:

@@ -311,8 +311,9 @@ def test_empty_choices_null_content_and_filters_are_failed_completions(server: A
         assert done.text == ""
 
 
-def test_a_page_in_place_of_the_first_reply_stops_the_run(server: Any, clock: Any, replies: Any) -> None:
-    server.script = lambda number, body: replies.raw(body=b"<html>welcome</html>")
+@pytest.mark.parametrize("page", [b"<html>welcome</html>", b"[" * 100_000])
+def test_a_page_in_place_of_the_first_reply_stops_the_run(server: Any, clock: Any, replies: Any, page: bytes) -> None:
+    server.script = lambda number, body: replies.raw(body=page)
     with pytest.raises(LLMError, match="not JSON; is the base URL right"):
         one(make(server, clock, max_retries=5))
     assert len(server.requests) == 1

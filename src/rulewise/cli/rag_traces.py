@@ -20,7 +20,7 @@ from rulewise.cli.console import note
 from rulewise.config import Config
 from rulewise.config_corpus import is_built_index
 from rulewise.errors import FileFormatError, InputError
-from rulewise.files import check_not_input, sha256_file, sha256_texts, write_bytes, write_text
+from rulewise.files import check_not_input, parse_json, sha256_file, sha256_texts, write_bytes, write_text
 from rulewise.pipelines.rag_trace import RagTrace
 from rulewise.types import Query
 
@@ -73,7 +73,7 @@ class TraceFile:
                 f"{out}: is there already, without {file.name}, so what it holds is not known. Give another --out."
             )
         try:
-            then = dict(json.loads(file.read_text(encoding="utf-8")))
+            then = dict(parse_json(file.read_text(encoding="utf-8")))
         except (ValueError, TypeError) as exc:
             raise FileFormatError(f"{file}: cannot be read ({exc}). Give another --out.") from exc
         for name in sorted(then.keys() | settings.keys()):
@@ -136,7 +136,7 @@ def _read(path: Path, data: bytes, queries: Sequence[Query]) -> tuple[dict[str, 
     for number, line in enumerate(data[: data.rfind(b"\n") + 1].splitlines(keepends=True), start=1):
         where = f"{path}:{number}"
         try:
-            trace = RagTrace.from_dict(json.loads(line))
+            trace = RagTrace.from_dict(parse_json(line))
         except ValueError as exc:
             raise FileFormatError(f"{where}: {exc} Give another --out, or remove the file.") from exc
         id = trace.query.id
@@ -175,7 +175,7 @@ def check_save(path: Path, queries: Sequence[Query]) -> None:
         raise InputError(f"{path}: cannot be written ({exc.strerror}). Nothing was asked. Save elsewhere.") from exc
     asked = {query.text for query in queries}
     try:
-        traces = [RagTrace.from_dict(json.loads(line)) for line in before.splitlines()]
+        traces = [RagTrace.from_dict(parse_json(line)) for line in before.splitlines()]
     except ValueError:
         traces = None
     if traces is None or any(trace.query.text not in asked for trace in traces):
@@ -260,7 +260,7 @@ def _of_index(path: Path) -> str:
         versions = sorted(one for one in (path / "_versions").iterdir() if one.is_file())
         return sha256_texts(text for one in versions for text in (one.name, sha256_file(one)))
     try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
+        manifest = parse_json(file.read_text(encoding="utf-8"))
         return sha256_texts(
             json.dumps(manifest.get(key), sort_keys=True) for key in ("fingerprint", "analyzer", "encoder")
         )

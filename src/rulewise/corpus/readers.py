@@ -8,7 +8,6 @@ character for character, blanks at their ends included.
 from __future__ import annotations
 
 import gzip
-import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from rulewise.corpus.tables import read_csv, read_tsv
 from rulewise.corpus.triples import read_ntriples, read_turtle
 from rulewise.errors import FileFormatError, InputError
 from rulewise.extras import require
+from rulewise.files import parse_json
 from rulewise.registry import unknown_name
 
 __all__ = ["GraphKind", "GraphReport", "graph_files", "read_graph"]
@@ -173,10 +173,10 @@ def _read_jsonl(path: Path, data: IO[bytes], builder: GraphBuilder) -> None:
         if not line.strip():
             continue
         try:
-            found = _row(json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8")))
+            found = _row(parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8")))
         except UnicodeDecodeError as exc:
             found = f"not UTF-8 ({exc.reason} at byte {exc.start + 1} of the line)."
-        except (ValueError, RecursionError) as exc:
+        except ValueError as exc:
             found = f"not JSON ({exc})."
         if isinstance(found, str):
             builder.fault(path, number, found)

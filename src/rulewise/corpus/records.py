@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rulewise.errors import FileFormatError, InputError
+from rulewise.files import parse_json
 from rulewise.text import mend
 from rulewise.types import EMPTY
 
@@ -46,13 +47,13 @@ def read_jsonl_records(text: str, columns: Mapping[str, str]) -> Iterator[Record
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = parse_json(line)
             if not isinstance(value, dict):
                 raise InputError("expected an object with a text.")
             yield _record(number, value, columns)
         except InputError as exc:
             yield Record(number, fault=str(exc))
-        except (ValueError, RecursionError) as exc:
+        except ValueError as exc:
             yield Record(number, fault=f"not JSON ({exc}).")
 
 

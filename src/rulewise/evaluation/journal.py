@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rulewise.errors import FileFormatError
-from rulewise.files import dumps, write_text
+from rulewise.files import dumps, parse_json, write_text
 from rulewise.llm.base import LLM, Completion
 from rulewise.llm.keys import prompt_key
 from rulewise.llm.store import as_row, from_row
@@ -55,7 +54,7 @@ class Journal:
                 self._end += 0 if is_last else len(line) + 1
                 continue
             try:
-                row = json.loads(line)
+                row = parse_json(line)
                 key = row["key"]
                 self._completion(row)
             except (ValueError, KeyError, TypeError) as exc:

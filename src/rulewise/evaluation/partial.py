@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rulewise.errors import FileFormatError
 from rulewise.evaluation.cells import AnyRecord, record_of
-from rulewise.files import dumps, write_bytes, write_text
+from rulewise.files import dumps, parse_json, write_bytes, write_text
 
 __all__ = ["PartialRecords"]
 
@@ -34,7 +33,7 @@ class PartialRecords:
         Raises:
             FileFormatError: If a line other than a last one that was cut off cannot be read.
         """
-        return {query_id: record_of(json.loads(line)).n_failed_calls > 0 for query_id, line in self._lines()}
+        return {query_id: record_of(parse_json(line)).n_failed_calls > 0 for query_id, line in self._lines()}
 
     def _lines(self) -> Iterable[tuple[str, str]]:
         found: dict[str, str] = {}
@@ -46,7 +45,7 @@ class PartialRecords:
                 if not raw.strip():
                     continue
                 try:
-                    query_id = json.loads(raw)["query_id"]
+                    query_id = parse_json(raw)["query_id"]
                 except (ValueError, KeyError, TypeError) as exc:
                     if number == len(lines) and path == self.partial:
                         continue  # cut off by the end of a process; the query is run again

@@ -28,7 +28,7 @@ from typing import Any, Literal, TypeAlias
 
 from rulewise.errors import FileFormatError, InputError
 from rulewise.evaluation.cells import AnyCell, AnyRecord, cell_of, record_of
-from rulewise.files import dumps, read_jsonl, write_jsonl, write_text
+from rulewise.files import dumps, parse_json, read_jsonl, write_jsonl, write_text
 from rulewise.registry import unknown_name
 from rulewise.types import Example, Query
 
@@ -325,7 +325,7 @@ class RunFolder:
 
 def _read_object(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
         raise FileFormatError(f"{path}: cannot be read ({exc}). Was the run folder copied whole?") from exc
     if not isinstance(data, dict):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rulewise.errors import FileFormatError, InputError
+from rulewise.files import parse_json
 from rulewise.rules.readers.encoding import decode
 from rulewise.text import collapse, fold
 from rulewise.types import Surface
@@ -119,8 +119,8 @@ def _objects(text: str) -> Iterable[tuple[int, Any]]:
     for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         if line.strip():
             try:
-                yield number, json.loads(line)
-            except (ValueError, RecursionError):
+                yield number, parse_json(line)
+            except ValueError:
                 yield number, None
 
 

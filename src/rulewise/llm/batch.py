@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rulewise.errors import FileFormatError, InputError
-from rulewise.files import dumps, read_jsonl, write_jsonl
+from rulewise.files import dumps, parse_json, read_jsonl, write_jsonl
 from rulewise.llm.base import Completion, Prompt, Sampling, failed
 from rulewise.llm.chat import GrammarStyle, read_reply, request_body
 from rulewise.llm.keys import as_messages, as_prompt, as_sampling, call_key, sampling_fields
@@ -178,7 +178,7 @@ def export_batch(
         size += n_bytes
     names = [path] if len(parts) == 1 else [path.with_stem(f"{path.stem}-{n}") for n in range(1, len(parts) + 1)]
     for name, part in zip(names, parts, strict=True):
-        write_jsonl(name, (json.loads(line) for line in part))
+        write_jsonl(name, (parse_json(line) for line in part))
     return BatchExport(len(lines), tuple(names))
 
 
@@ -222,7 +222,7 @@ def import_batch(path: Path, requests: Sequence[BatchRequest], keep: Keep) -> Ba
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row = parse_json(line)
                 custom_id = row["custom_id"]
             except (ValueError, KeyError, TypeError):
                 unreadable.append(number)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NoReturn, cast
 
 from rulewise.errors import InputError, LLMError
+from rulewise.files import parse_json
 from rulewise.llm.base import Completion, OnDone, Prompt, Sampling, failed
 from rulewise.llm.chat import read_reply, request_body
 from rulewise.llm.limits import Pause, TokenBucket, estimate_tokens
@@ -247,7 +248,7 @@ class OpenAICompatible:
         extra = {k: v for k, v in body.items() if k in _EXTRA}
         try:
             raw = self._client.chat.completions.with_raw_response.create(**named, extra_body=extra or None)
-            reply = json.loads(raw.http_response.text)
+            reply = parse_json(raw.http_response.text)
         except openai.APIStatusError as exc:
             headers = {k.lower(): v for k, v in exc.response.headers.items()}
             content = exc.body if exc.body is not None else exc.response.text

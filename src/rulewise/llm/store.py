@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from rulewise.errors import FileFormatError
+from rulewise.files import parse_json
 from rulewise.llm.base import Completion
 
 __all__ = ["ReplyStore", "StoreInfo", "as_row", "from_row"]
@@ -104,7 +105,7 @@ class ReplyStore:
         found = {}
         for key, text in rows.items():
             with contextlib.suppress(ValueError, TypeError):
-                found[key] = from_row(json.loads(text))
+                found[key] = from_row(parse_json(text))
         return found
 
     def put(self, key: str, done: Completion) -> None:
@@ -141,7 +142,7 @@ class ReplyStore:
             n_bad = 0
             for (text,) in connection.execute("SELECT reply FROM replies"):
                 try:
-                    from_row(json.loads(text))
+                    from_row(parse_json(text))
                 except (ValueError, TypeError):
                     n_bad += 1
             if n_bad:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rulewise.corpus.mapped import MappedTexts
 from rulewise.errors import EncoderError, InputError
-from rulewise.files import check_replaceable, dumps, sha256_texts, write_text
+from rulewise.files import check_replaceable, dumps, parse_json, sha256_texts, write_text
 from rulewise.retrieval.analyzers import Analyzer
 from rulewise.retrieval.base import Encoder
 from rulewise.retrieval.corpus_columns import sorted_positions
@@ -269,5 +269,5 @@ def _save(path: Path, array: NDArray[Any]) -> None:
 
 
 def _json(path: Path) -> Any:
-    value: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    value: Mapping[str, Any] = parse_json(path.read_text(encoding="utf-8"))
     return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import overload
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from rulewise.corpus.mapped import MappedTexts
 from rulewise.errors import FileFormatError, InputError
+from rulewise.files import parse_json
 from rulewise.types import EMPTY
 
 __all__ = ["MappedIds", "MappedRows", "sorted_positions"]
@@ -115,7 +115,7 @@ class MappedRows(Sequence[Mapping[str, str]]):
         if not line:
             return EMPTY
         try:
-            row = json.loads(line)
+            row = parse_json(line)
         except ValueError:
             row = None
         if not isinstance(row, dict) or not all(isinstance(value, str) for value in row.values()):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rulewise.corpus.corpus import Corpus
 from rulewise.corpus.mapped import MappedTexts
 from rulewise.errors import FileFormatError, StaleIndexError
-from rulewise.files import sha256_file, write_text
+from rulewise.files import parse_json, sha256_file, write_text
 from rulewise.retrieval.bm25 import TermMatrix
 from rulewise.retrieval.corpus_columns import MappedIds, MappedRows
 from rulewise.retrieval.corpus_sources import rebuild_command
@@ -85,7 +85,7 @@ def read_corpus_manifest(path: Path) -> dict[str, Any]:
     if not (path / MANIFEST).is_file():
         raise FileFormatError(f"{path}: is no index, it has no {MANIFEST}. {rebuild(path)}")
     try:
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        manifest = parse_json((path / MANIFEST).read_text(encoding="utf-8"))
     except ValueError:
         manifest = None
     if not isinstance(manifest, dict):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rulewise.errors import FileFormatError, InputError, StaleIndexError
-from rulewise.files import sha256_file
+from rulewise.files import parse_json, sha256_file
 
 __all__ = ["SOURCES", "BuildSettings", "FileSum", "Sources", "check_sources", "file_sums", "rebuild_command"]
 
@@ -149,7 +149,7 @@ class Sources:
         if not file.is_file():
             return None
         try:
-            kept = json.loads(file.read_text(encoding="utf-8"))
+            kept = parse_json(file.read_text(encoding="utf-8"))
             if kept.get("format") != _FORMAT:
                 raise ValueError(f"format {kept.get('format')!r}, expected {_FORMAT}")
             files = {

@@ -20,7 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rulewise.errors import FileFormatError, InputError, StaleIndexError
-from rulewise.files import atomic_folder, dumps, read_jsonl, sha256_file, sha256_texts, write_jsonl, write_text
+from rulewise.files import (
+    atomic_folder,
+    dumps,
+    parse_json,
+    read_jsonl,
+    sha256_file,
+    sha256_texts,
+    write_jsonl,
+    write_text,
+)
 from rulewise.retrieval.bm25 import TermMatrix
 from rulewise.rules.exchange import rule_from_dict, rule_to_dict
 from rulewise.rules.library import RuleLibrary
@@ -190,7 +199,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if not is_index(path):
         raise FileFormatError(f"{path}: is no index, it has no {MANIFEST}. Expected what `rulewise index build` wrote.")
     try:
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        manifest = parse_json((path / MANIFEST).read_text(encoding="utf-8"))
     except ValueError:
         manifest = None
     if not isinstance(manifest, dict):
@@ -252,7 +261,7 @@ def _array(path: Path, name: str, dtype: Any, ndim: int, rebuild: str) -> NDArra
 
 def _terms(path: Path, manifest: Mapping[str, Any], rebuild: str) -> tuple[TermMatrix, Tokens]:
     try:
-        terms = json.loads((path / "terms.json").read_text(encoding="utf-8"))
+        terms = parse_json((path / "terms.json").read_text(encoding="utf-8"))
     except ValueError:
         terms = None
     if not isinstance(terms, list) or len(terms) != manifest["n_terms"] or len(set(terms)) != len(terms):

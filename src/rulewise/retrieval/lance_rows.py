@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ import numpy as np
 
 from rulewise.errors import InputError
 from rulewise.extras import require
-from rulewise.files import dumps
+from rulewise.files import dumps, parse_json
 from rulewise.retrieval.analyzers import Analyzer
 from rulewise.retrieval.base import Encoder
 from rulewise.types import EMPTY, Document
@@ -100,7 +99,7 @@ def table_batches(
 
 def document_of(row: Mapping[str, Any]) -> Document:
     """The document of a row with id, text and metadata."""
-    metadata = json.loads(row["metadata"]) if row["metadata"] else EMPTY
+    metadata = parse_json(row["metadata"]) if row["metadata"] else EMPTY
     return Document(id=row["id"], text=row["text"], metadata=metadata)
 
 

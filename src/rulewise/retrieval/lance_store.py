@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from rulewise.errors import FileFormatError, InputError, StaleIndexError
 from rulewise.extras import require
-from rulewise.files import write_text
+from rulewise.files import parse_json, write_text
 from rulewise.registry import unknown_name
 from rulewise.retrieval.analyzers import Analyzer, analyzer_from_spec, make_analyzer
 from rulewise.retrieval.base import Encoder
@@ -66,7 +65,7 @@ class LanceStore:
             raise FileFormatError(f"{self.path}: is no Lance store. Build one: LanceStore.build(path, documents).")
         self._dataset = self._lance.dataset(str(self.path))
         raw = (self._dataset.schema.metadata or {}).get(SETTINGS)
-        settings = json.loads(raw) if raw else {}
+        settings = parse_json(raw) if raw else {}
         if settings.get("format") != _FORMAT:
             raise StaleIndexError(
                 f"{self.path}: is a Lance dataset of format {settings.get('format')!r}, this Rulewise reads format "

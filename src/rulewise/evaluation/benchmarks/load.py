@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rulewise.errors import InputError, NotAtHandError, UnknownNameError
 from rulewise.evaluation.benchmark import Benchmark
 from rulewise.evaluation.experiment import OPENQA_KINDS, SetSpec
+from rulewise.files import parse_json
 from rulewise.types import Rule, Surface
 
 __all__ = ["load_set", "pool_of", "rulebench_folder", "ruleqa_folder"]
@@ -80,7 +80,7 @@ def _check_name(name: str, folder: Path) -> None:
     if not key:
         return
     try:
-        sheet = json.loads((folder / "datasheet.json").read_text(encoding="utf-8"))
+        sheet = parse_json((folder / "datasheet.json").read_text(encoding="utf-8"))
         is_other = sheet["preset"] != key if sheet.get("preset") else sheet["name"] != name
         what = f"{sheet['name']}{', preset ' + sheet['preset'] if sheet.get('preset') else ', of no preset'}"
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from rulewise.evaluation.benchmark import WHOLE, Benchmark
 from rulewise.evaluation.benchmarks.examples import read_examples
 from rulewise.evaluation.ruleqa.folder import FILES
 from rulewise.evaluation.ruleqa.rewrite import rewritten
-from rulewise.files import read_jsonl, sha256_file
+from rulewise.files import parse_json, read_jsonl, sha256_file
 from rulewise.registry import unknown_name
 from rulewise.rules.exchange import rule_to_dict
 from rulewise.rules.library import RuleLibrary
@@ -36,7 +35,7 @@ def read_datasheet(path: str | Path) -> dict[str, Any]:
     if not sheet_path.is_file():
         raise FileFormatError(f"{path}: holds no datasheet.json. Build a set with `rulewise bench build ruleqa`.")
     try:
-        sheet = json.loads(sheet_path.read_text(encoding="utf-8"))
+        sheet = parse_json(sheet_path.read_text(encoding="utf-8"))
         sums = {str(name): str(digest) for name, digest in sheet["sha256"].items()}
         name = sheet["name"]
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
