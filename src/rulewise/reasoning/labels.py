@@ -22,8 +22,8 @@ __all__ = [
     "Quoted",
     "document_numbers_in",
     "label_of",
-    "lines_below",
     "numbers_in",
+    "places_below",
     "premise_in",
     "stands_alone",
     "unmark",
@@ -128,13 +128,19 @@ def unmark(text: str) -> str:
     return text
 
 
-def lines_below(parts: Sequence[tuple[str, str]], at: int) -> list[str]:
-    """The lines below a label that stands alone, up to the next label or the blank line after them."""
-    below: list[str] = []
-    for other, line in parts[at + 1 :]:
+def places_below(parts: Sequence[tuple[str, str]], at: int) -> list[int]:
+    """Where the lines below a label stand that belong to it: up to the next label or the blank line after them.
+
+    They are none if more than marks stands after the label itself.
+    """
+    below: list[int] = []
+    if not stands_alone(parts[at][1]):
+        return below
+    for place in range(at + 1, len(parts)):
+        other, line = parts[place]
         if other or (below and not line.strip()):
             break
-        below += [line.strip()] if line.strip() else []
+        below += [place] if line.strip() else []
     return below
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rulewise.reasoning.labels import MARKS, label_of, lines_below, numbers_in, stands_alone, unmark
+from rulewise.reasoning.labels import MARKS, label_of, numbers_in, places_below, stands_alone, unmark
 from rulewise.reasoning.reply import final_answer
 from rulewise.text import collapse, fold
 from rulewise.types import Rule
@@ -117,18 +117,16 @@ def read_rationale(text: str, *, max_steps: int, rules: Sequence[Rule] = ()) -> 
     loose: list[str] = []
     numbers: tuple[int, ...] | None = None
     parts = [label_of(line) for line in _FENCE.sub("", text.replace("\0", ""))[-MAX_REPLY:].splitlines()]
-    below: list[str] = []
+    taken: set[int] = set()
     for at, (part, line) in enumerate(parts):
         if part == "rules":
-            below = lines_below(parts, at)[:1] if stands_alone(line) else []
-            value = below[0] if below else line
+            below = places_below(parts, at)[:1]
+            value = parts[below[0]][1].strip() if below else line
             if numbers is None and not stands_alone(value):
                 numbers = numbers_in(unmark(value.strip(MARKS) or value), rules)
                 below = below if numbers is not None else []
-        if line.strip() in below:
-            below = []
-            continue
-        if part or not (bare := line.strip().lstrip(MARKS).strip()):
+            taken.update(below)
+        if part or at in taken or not (bare := line.strip().lstrip(MARKS).strip()):
             continue
         if found := _STEP.match(bare):
             listed.append(bare[found.end() :].lstrip("*_ \t"))

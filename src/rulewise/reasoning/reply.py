@@ -21,8 +21,8 @@ from rulewise.reasoning.labels import (
     Quoted,
     document_numbers_in,
     label_of,
-    lines_below,
     numbers_in,
+    places_below,
     premise_in,
     stands_alone,
     unmark,
@@ -99,7 +99,7 @@ def _answer_in(parts: list[tuple[str, str]]) -> str | None:
         if part != "answer":
             continue
         if stands_alone(value):
-            value = " ".join(lines_below(parts, at))
+            value = " ".join(parts[place][1].strip() for place in places_below(parts, at))
         if value := unmark(value):
             return value
     return None
@@ -291,7 +291,8 @@ def _from_lines(text: str, notes: list[str], readers: _Readers) -> Reply:
     text = "\n".join(line for _, line in parts)
     taken: set[int] = set()
     for at, (part, value) in enumerate(parts):
-        values = [unmark(value)] if not part or not stands_alone(value) else lines_below(parts, at)
+        below = places_below(parts, at) if part else []
+        values = [parts[place][1].strip() for place in below] if part and stands_alone(value) else [unmark(value)]
         if part in used:
             read = readers.rules if part == "rules" else readers.documents
             groups = [read(unmark(line.strip(MARKS) or line)) for line in values]
@@ -299,12 +300,8 @@ def _from_lines(text: str, notes: list[str], readers: _Readers) -> Reply:
                 used[part] = used[part] if group is None else _union(used[part], group)
             if None in groups:
                 notes.append(f"{part} used could not be read")
-            elif stands_alone(value):
-                n_left = len(values)
-                for below in range(at + 1, len(parts)):
-                    if n_left and parts[below][1].strip():
-                        taken.add(below)
-                        n_left -= 1
+            else:
+                taken.update(below)
         elif part == "premise":
             premises += [quoted for line in values if (quoted := premise_in(line))]
         elif not part and at not in taken and IS_NO_RULE.fullmatch(unmark(value.strip(MARKS))):
