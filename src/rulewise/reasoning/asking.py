@@ -8,10 +8,13 @@ from rulewise.llm.base import LLM, Completion, Sampling, usage_of, user_prompt
 from rulewise.reasoning.reply import final_answer
 from rulewise.types import Answer, Case
 
-__all__ = ["CUT_OFF", "ask_each", "read_final", "unanswered"]
+__all__ = ["CUT_OFF", "NO_ANSWER", "ask_each", "read_final", "unanswered"]
 
 CUT_OFF = "the reply was cut off at its token limit"
 """The note on a reply whose end is missing."""
+
+NO_ANSWER = "no answer in the reply"
+"""The failure of an answer whose reply was of no use."""
 
 
 def unanswered(case: Case, completion: Completion, reason: str) -> Answer:
@@ -30,7 +33,7 @@ def read_final(case: Case, completion: Completion, notes: tuple[str, ...], *, is
     """The answer of a reply without rules: see `final_answer`, which also says what `is_whole` means."""
     text, more = final_answer(completion.text, is_whole=is_whole)
     if not text:
-        return unanswered(case, completion, "no answer in the reply")
+        return unanswered(case, completion, NO_ANSWER)
     return Answer(
         query_id=case.query.id,
         text=text,

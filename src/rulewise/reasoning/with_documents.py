@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from rulewise.errors import InputError
 from rulewise.llm.base import LLM, Completion, Sampling, usage_of, user_prompt
-from rulewise.reasoning.asking import CUT_OFF
+from rulewise.reasoning.asking import CUT_OFF, NO_ANSWER
 from rulewise.reasoning.documents_check import check_documents, check_rules, is_unknown, resolve
 from rulewise.reasoning.documents_prompt import DataForm, RagPrompt, Style, form_of, within_budget
 from rulewise.reasoning.labels import STARTS_NO_RULE
@@ -136,7 +136,7 @@ class WithDocuments:
             answer = _cited(blank, completion.text, rules, case.documents[: prompt.n_documents])
         else:
             answer = _bare(blank, completion.text, rules)
-        failure = "" if answer.text else "no answer in the reply"
+        failure = "" if answer.text else NO_ANSWER
         return replace(answer, notes=tuple(dict.fromkeys((*notes, *answer.notes))), failure=failure)
 
 

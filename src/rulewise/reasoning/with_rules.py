@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rulewise.llm.base import LLM, Completion, Sampling, usage_of
 from rulewise.prompts.load import render
-from rulewise.reasoning.asking import ask_each, unanswered
+from rulewise.reasoning.asking import NO_ANSWER, ask_each, unanswered
 from rulewise.reasoning.attribution import attribute
 from rulewise.reasoning.fencing import fence_query, number_rules
 from rulewise.reasoning.reply import read_reply
@@ -46,7 +46,7 @@ class WithRules:
         found = attribute(reply, case.rules, case.query.text)
         if not reply.answer:
             return replace(
-                unanswered(case, completion, "no answer in the reply"),
+                unanswered(case, completion, NO_ANSWER),
                 rule_ids=found.rule_ids,
                 premises=found.premises,
                 notes=notes + reply.notes + found.notes,

@@ -18,7 +18,7 @@ from rulewise.evaluation.record import answer_data, stage_usage
 from rulewise.llm.base import LLM
 from rulewise.metrics.documents import holding
 from rulewise.pipelines.rag_trace import RagTrace
-from rulewise.pipelines.rulerag import RuleRag
+from rulewise.pipelines.rulerag import NOT_ASKED, RuleRag
 from rulewise.retrieval.base import Retriever, Where
 from rulewise.retrieval.guided.base import GuidedHits, GuidedSearcher, RuleChoice
 from rulewise.retrieval.guided.search import GuidedRetriever
@@ -31,7 +31,6 @@ RagArm: TypeAlias = Callable[[Sequence[Example]], list[RagRecord]]
 rules an oracle document bears out."""
 
 _DIGITS = 6
-_NO_CHOICE = RuleChoice(why_none="rules are not asked for")
 
 
 def build_rag_arm(
@@ -133,7 +132,7 @@ class _Unguided:
         k: int,
         where: Where | None = None,
     ) -> list[GuidedHits]:
-        found = self.searcher.search(queries, [_NO_CHOICE] * len(queries), k=k, where=where)
+        found = self.searcher.search(queries, [NOT_ASKED] * len(queries), k=k, where=where)
         return [replace(guided, notes=()) for guided in found]
 
 

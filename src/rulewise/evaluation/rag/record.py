@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 
 from rulewise.evaluation.record import QueryRecord, reading_records
 from rulewise.metrics.documents import Found
+from rulewise.pipelines.knowledge.work import CALL_FAILED
+from rulewise.reasoning.asking import NO_ANSWER
 
 __all__ = ["Chosen", "DocumentHit", "RagRecord"]
-
-CALL_FAILED = "the call failed: "
-NO_ANSWER = "no answer in the reply"
-"""How the steps of VE and CoK say that a call failed, and that a reply was of no use, see `rulewise.pipelines`."""
 
 
 class Chosen(NamedTuple):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rulewise.errors import InputError
 from rulewise.llm.base import LLM, Completion, Sampling, user_prompt
 from rulewise.metrics.answers import normalise_answer
-from rulewise.reasoning.asking import CUT_OFF
+from rulewise.reasoning.asking import CUT_OFF, NO_ANSWER
 from rulewise.reasoning.rationale import Rationale, read_rationale
 
 __all__ = ["DRAWING", "Draw", "Vote", "check_draws", "draw_rationales", "vote"]
@@ -85,7 +85,7 @@ def _read(completion: Completion, max_steps: int) -> Draw:
     if not completion.ok:
         return Draw(completion=completion, rationale=Rationale(steps=(), answer=""), failure=completion.failure)
     rationale = read_rationale(completion.text, max_steps=max_steps)
-    failure = "" if rationale.answer else "no answer in the reply" if completion.text.strip() else "empty reply"
+    failure = "" if rationale.answer else NO_ANSWER if completion.text.strip() else "empty reply"
     if completion.finish_reason == "length":
         rationale = replace(rationale, notes=(CUT_OFF, *rationale.notes))
     return Draw(completion=completion, rationale=rationale, failure=failure)

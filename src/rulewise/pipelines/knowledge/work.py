@@ -10,7 +10,7 @@ from rulewise.llm.base import LLM, Completion, Sampling, usage_of, user_prompt
 from rulewise.pipelines.knowledge.asking import MAX_DOCUMENT, final_prompt
 from rulewise.pipelines.knowledge.consensus import Draw, vote
 from rulewise.pipelines.rag_trace import RagTrace
-from rulewise.reasoning.asking import CUT_OFF
+from rulewise.reasoning.asking import CUT_OFF, NO_ANSWER
 from rulewise.reasoning.attribution import attribute
 from rulewise.reasoning.labels import label_of
 from rulewise.reasoning.rationale import own_part, read_line
@@ -19,10 +19,13 @@ from rulewise.reasoning.worked import WorkedCase
 from rulewise.retrieval.guided.base import GuidedSearch, RuleChoice
 from rulewise.types import Answer, Document, Hit, Query, Rule, Usage
 
-__all__ = ["GREEDY", "OnStage", "Work", "answer_by_steps", "ask", "plural", "said", "settle", "trace_of"]
+__all__ = ["CALL_FAILED", "GREEDY", "OnStage", "Work", "answer_by_steps", "ask", "plural", "said", "settle", "trace_of"]
 
 GREEDY = Sampling(max_tokens=512)
 """How all replies but the rationales are drawn."""
+
+CALL_FAILED = "the call failed: "
+"""How the note of a step begins whose call failed; the reason follows."""
 
 OnStage: TypeAlias = Callable[[str, int], None]
 """Called with (stage, number of queries) when a stage begins."""
@@ -170,7 +173,7 @@ def ask(llm: LLM, stage: str, works: Sequence[Work], prompts: Sequence[str], sam
 def said(completion: Completion, *labels: str) -> tuple[str, list[str]]:
     """The one line that a reply consists of, and notes; "" with the reason among the notes if there is none."""
     if not completion.ok:
-        return "", [f"the call failed: {completion.failure}"]
+        return "", [CALL_FAILED + completion.failure]
     if not completion.text.strip():
         return "", ["empty reply"]
     value, notes = read_line(completion.text, *labels)
@@ -218,7 +221,7 @@ def _attributed(work: Work, reply: Reply, raw: str, notes: Sequence[str]) -> Ans
         raw=raw,
         no_rule=found.no_rule and bool(work.rules),
         notes=tuple(dict.fromkeys((*notes, *found.notes))),
-        failure="" if reply.answer else "no answer in the reply",
+        failure="" if reply.answer else NO_ANSWER,
     )
 
 
