@@ -64,12 +64,8 @@ class Counting:
         return self.llm.complete(prompts, sampling, on_done=count)
 
 
-@pytest.mark.slow
-@pytest.mark.extra
-def test_a_run_against_llama_cpp_that_was_interrupted_ends_as_one_that_was_not(
-    make_experiment, make_materials, tmp_path: Path, address: str
-) -> None:
-    experiment = make_experiment(TEXT)
+def interrupted_as_whole(experiment, make_materials, tmp_path: Path, address: str) -> int:
+    """Run an experiment whole and, in the folder "run", broken off half way and resumed; the calls that it takes."""
 
     def run(out: str, llm: Counting):
         return run_experiment(
@@ -82,10 +78,18 @@ def test_a_run_against_llama_cpp_that_was_interrupted_ends_as_one_that_was_not(
     with pytest.raises(KeyboardInterrupt):
         run("run", first)
     rest = Counting(address)
-    summary = run("run", rest)
-    assert summary.is_complete
+    assert run("run", rest).is_complete
     assert bytes_of(tmp_path / "run") == bytes_of(tmp_path / "whole")
     assert first.n + rest.n == whole.n
+    return whole.n
+
+
+@pytest.mark.slow
+@pytest.mark.extra
+def test_a_run_against_llama_cpp_that_was_interrupted_ends_as_one_that_was_not(
+    make_experiment, make_materials, tmp_path: Path, address: str
+) -> None:
+    assert interrupted_as_whole(make_experiment(TEXT), make_materials, tmp_path, address)
     folder = RunFolder.open(tmp_path / "run")
     records = [record for cell in folder.plan.cells for record in folder.records(cell)]
     assert all(used.tokens_in for record in records for used in record.usage.values() if used.n_calls)
