@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rulewise.reasoning.reply import Reply
+from rulewise.reasoning.structure import ANGLES, CLOSE, OPEN
 from rulewise.text import fold, is_cjk
 from rulewise.types import Premise, Rule
 
@@ -21,9 +22,9 @@ _SAME = str.maketrans(
         **dict.fromkeys("“”„‟«»「」『』", '"'),
         **dict.fromkeys("‘’‚‛`´", "'"),
         **dict.fromkeys("‐‑‒–—―−", "-"),
-        **dict.fromkeys("[［﹇【〔〖⟦❲⁅", "("),
-        **dict.fromkeys("]］﹈】〕〗⟧❳⁆", ")"),
-        **dict.fromkeys("‹〈⟨〈❬❰˂", "<"),
+        **dict.fromkeys(OPEN, "("),
+        **dict.fromkeys(CLOSE, ")"),
+        **dict.fromkeys(f"‹{ANGLES}", "<"),
         "。": ".",
         "、": ",",
         **dict.fromkeys("\u200b\u200c\u200d\ufeff\u00ad", ""),

@@ -13,17 +13,18 @@ from typing import NamedTuple
 from rulewise.reasoning.ordinals import ORDINAL_WORDS
 from rulewise.text import fold
 
-__all__ = ["harmless_labels", "harmless_numbers", "harmless_tags"]
+__all__ = ["ANGLES", "CLOSE", "OPEN", "harmless_labels", "harmless_numbers", "harmless_tags"]
 
-_ANGLES = "<＜﹤〈⟨〈❬❰˂"
-_OPEN = "[［﹇【〔〖⟦❲⁅"
-_CLOSE = "]］﹈】〕〗⟧❳⁆"
+ANGLES = "<＜﹤〈⟨〈❬❰˂"
+OPEN = "[［﹇【〔〖⟦❲⁅"
+CLOSE = "]］﹈】〕〗⟧❳⁆"
+"""Angle brackets, and square ones that open and close, with their look-alikes."""
 _COLONS = ":：﹕︓"
 _FILLERS = "\u115f\u1160\u3164\uffa0"
-_ANGLE = re.compile(f"[{_ANGLES}]")
+_ANGLE = re.compile(f"[{ANGLES}]")
 _LETTER = re.compile("[A-Za-z]")
 _COLON = re.compile(f"[{_COLONS}]")
-_BRACKETED = re.compile(f"[{re.escape(_OPEN)}]([^{re.escape(_OPEN + _CLOSE)}]*)[{re.escape(_CLOSE)}]")
+_BRACKETED = re.compile(f"[{re.escape(OPEN)}]([^{re.escape(OPEN + CLOSE)}]*)[{re.escape(CLOSE)}]")
 _COUNTED = re.compile(rf"(?=((?:{'|'.join(ORDINAL_WORDS)}|\d(?:st|nd|rd|th))rules?))")
 
 
@@ -61,7 +62,7 @@ def harmless_tags(text: str, names: Sequence[str], *, is_whole: bool = False) ->
         if is_whole and end < len(bare.places) and bare.places[end] == bare.places[end - 1] + 1:
             continue
         for at in range(bare.places[begin] - 1, bare.places[begin - 1] if begin else -1, -1):
-            if text[at] in _ANGLES:
+            if text[at] in ANGLES:
                 out[at] = "‹"
             elif is_whole and text[at] not in "/／" and text[at].isprintable() and not text[at].isspace():
                 break
