@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["CJK", "MARKS", "collapse", "compose", "estimate_tokens", "fold", "is_cjk", "mend", "split_identifier"]
+__all__ = [
+    "CJK",
+    "MARKS",
+    "collapse",
+    "compose",
+    "estimate_tokens",
+    "fold",
+    "is_cjk",
+    "mend",
+    "spellings",
+    "split_identifier",
+]
 
 CJK = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 """Han ideographs with their repetition mark, kana and hangul syllables, to stand in a character class."""
@@ -73,6 +84,11 @@ def is_cjk(char: str) -> bool:
 def split_identifier(name: str) -> list[str]:
     """The words of an identifier: "CanFeed" -> ["Can", "Feed"], "is_vaccinated" -> ["is", "vaccinated"]."""
     return [part for piece in re.split(r"[_\-\s]+", name) for part in _CAMEL.split(piece) if part]
+
+
+def spellings(name: str) -> set[str]:
+    """A name as it stands and with its identifiers split into words, both folded; none of a blank one."""
+    return {collapse(fold(name)), " ".join(map(fold, split_identifier(name)))} - {""}
 
 
 def estimate_tokens(text: str) -> int:

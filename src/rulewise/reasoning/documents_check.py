@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from rulewise.metrics.answers import normalise_answer
 from rulewise.metrics.verdicts import truth_of_word
-from rulewise.text import CJK, collapse, fold, split_identifier
+from rulewise.text import CJK, fold, spellings
 from rulewise.types import Document, Item, Rule
 
 __all__ = ["check_documents", "check_rules", "holds", "is_unknown", "resolve"]
@@ -90,7 +90,7 @@ def check_rules(cited: Sequence[Rule], documents: Sequence[Document], *, kind: s
     """
     if not documents or not any(rule.body for rule in cited):
         return ()
-    texts = [text for document in documents for text in _readings(document.text)]
+    texts = [text for document in documents for text in spellings(document.text)]
     relations = {fold(document.metadata.get("relation", "")) for document in documents}
     notes: list[str] = []
     for rule in cited:
@@ -101,14 +101,9 @@ def check_rules(cited: Sequence[Rule], documents: Sequence[Document], *, kind: s
     return tuple(notes)
 
 
-def _readings(text: str) -> set[str]:
-    """A text as it stands and with its identifiers split into words, both folded."""
-    return {collapse(fold(text)), " ".join(map(fold, split_identifier(text)))}
-
-
 def _is_said(predicate: str, texts: Sequence[str]) -> bool:
     """Whether a text has a predicate, or its words if it is an identifier: "isDry" is said as "is dry"."""
-    for say in _readings(predicate) - {""}:
+    for say in spellings(predicate):
         if _ANY_UNSPACED.search(say):
             if any(say in text for text in texts):
                 return True

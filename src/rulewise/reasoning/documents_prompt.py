@@ -15,7 +15,7 @@ from rulewise.prompts.load import render
 from rulewise.reasoning.ordinals import ordinal
 from rulewise.reasoning.shots import Shot
 from rulewise.reasoning.structure import harmless_labels, harmless_numbers, harmless_tags
-from rulewise.text import collapse, estimate_tokens, fold, split_identifier
+from rulewise.text import collapse, estimate_tokens, fold, spellings
 from rulewise.types import Case, Document, Query, Rule
 
 __all__ = ["DataForm", "RagPrompt", "Style", "form_of", "rag_prompt", "within_budget"]
@@ -96,14 +96,9 @@ def form_of(case: Case) -> DataForm:
     if case.query.relation:
         relations.append(case.query.relation)
     said = fold(text.removesuffix(" ?"))
-    if any(said.endswith(f" {words}") for relation in relations for words in _spellings(relation)):
+    if any(said.endswith(f" {words}") for relation in relations for words in spellings(relation)):
         return "static"
     return "text" if case.documents or case.rules or relations else "static"
-
-
-def _spellings(relation: str) -> set[str]:
-    """A relation as it stands, and its words if it is an identifier."""
-    return {fold(collapse(relation)), fold(" ".join(split_identifier(relation)))} - {""}
 
 
 def rag_prompt(
