@@ -59,10 +59,15 @@ def ruleqa_folder(spec: SetSpec, *, data: Path | None) -> Path:
     return folder
 
 
-def _how_to_build(name: str, data: Path | None) -> str:
+def _preset_of(name: str) -> str:
+    """The key of the paper's set of this name; "" if there is none."""
     from rulewise.evaluation.ruleqa.presets import PRESETS
 
-    key = next((key for key, preset in PRESETS.items() if preset.graph == name), "")
+    return next((key for key, preset in PRESETS.items() if preset.graph == name), "")
+
+
+def _how_to_build(name: str, data: Path | None) -> str:
+    key = _preset_of(name)
     out = f"{data or 'DATA'}/ruleqa/{name}"
     command = f"rulewise bench build ruleqa {f'--preset {key}' if key else '--graph FOLDER'} --out {out}"
     return f"Build it with `{command}`, or name its folder: path = FOLDER in [sets.{name}]."
@@ -74,9 +79,7 @@ def _check_name(name: str, folder: Path) -> None:
     Raises:
         InputError: If so.
     """
-    from rulewise.evaluation.ruleqa.presets import PRESETS
-
-    key = next((key for key, preset in PRESETS.items() if preset.graph == name), "")
+    key = _preset_of(name)
     if not key:
         return
     try:
