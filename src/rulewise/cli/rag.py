@@ -235,7 +235,7 @@ def run(query_file: Path, out: Path, keep_failed: bool, config: Config, relation
 
     check_free(out, config, read=[query_file, _config_file()])
     queries = read_questions((), query_file, relation=relation, strict=config.rag.strict)
-    settings = run_settings(config, out=out, queries=query_file, relation=relation, model=read_settings().llm)
+    settings = run_settings(config, out=out, relation=relation, model=read_settings().llm)
     file = TraceFile(out)
     with file.writing():
         file.check_settings(settings)

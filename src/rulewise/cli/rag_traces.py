@@ -207,7 +207,7 @@ def check_free(out: Path, config: Config, *, read: Sequence[Path | None]) -> Non
             raise InputError(f"{out}: lies in {folder}, which is read as documents. Give a file that lies elsewhere.")
 
 
-def run_settings(config: Config, *, out: Path, queries: Path, relation: str | None, model: str) -> dict[str, Any]:
+def run_settings(config: Config, *, out: Path, relation: str | None, model: str) -> dict[str, Any]:
     """What the answers of a run depend on, wherever it was said; where replies are kept is no part of it.
 
     Paths are relative to the folder of the traces, so that a folder with all of it may be moved.
@@ -215,17 +215,12 @@ def run_settings(config: Config, *, out: Path, queries: Path, relation: str | No
     Args:
         config: The configuration of the run.
         out: The file of traces.
-        queries: The file of queries.
         relation: The relation that all queries ask, if one is given.
         model: The model that is asked if the configuration names none.
-
-    Raises:
-        InputError: If the traces would replace something that is read, or lie in a folder of documents.
     """
     rag, llm = config.rag, config.llm
     given = {name: value if isinstance(value := getattr(rag, name), tuple) else (value,) for name in _PATHS}
     files = {name: [Path(one) for one in paths if one] for name, paths in given.items()}
-    check_free(out, config, read=[queries])
     own = {name: value for name, value in asdict(rag).items() if name not in _PATHS}
     own |= {"k": rag.n_kept, "shown": rag.shown or rag.n_kept, "k_per_rule": rag.k_per_rule or rag.n_kept}
     own |= {name: [_from(out, path) for path in paths] for name, paths in files.items()}
