@@ -73,14 +73,12 @@ class Recogniser:
         if threshold is not None and not -1 <= threshold <= 1:
             raise InputError(f"threshold must be a cosine, from -1 to 1, got {threshold}.")
         self.relations = tuple(dict.fromkeys(relations))
-        self._names: dict[str, str] = {}
-        for say in (collapse, spoken):
-            for name in self.relations:
-                self._names.setdefault(fold(say(name)), name)
         self._templates = list(templates)
+        self._names: dict[str, str] = {}
         self._phrases: Phrases[tuple[str, str]] = Phrases()
         for say in (collapse, spoken):
             for name in self.relations:
+                self._names.setdefault(fold(say(name)), name)
                 self._phrases.add(say(name), (name, say(name)))
         self._said = [(name, spoken(name)) for name in self.relations]
         self._said += self._add_aliases(aliases or {})
