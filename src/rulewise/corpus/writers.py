@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, cast
+from typing import cast
 
 from rulewise.corpus.columns import FIELDS, header_fields
 from rulewise.corpus.graph import KnowledgeGraph
 from rulewise.corpus.triples import term_of
 from rulewise.errors import InputError
-from rulewise.files import dumps
+from rulewise.files import atomic_file, dumps
 
 __all__ = ["write_graph"]
 
@@ -42,7 +39,7 @@ def write_graph(graph: KnowledgeGraph, path: str | Path) -> None:
         raise InputError(f"{path}: N-Triples have no place for times. Write .tsv or .jsonl.")
     _refuse_blanks(graph)
     lines = {"tsv": _tsv, "txt": _tsv, "jsonl": _jsonl, "nt": _triples}[ending](graph)
-    with _atomic(path) as raw:
+    with atomic_file(path) as raw:
         if path.name.endswith(".gz"):
             # neither name nor time of day goes into the file, so that equal graphs give equal bytes
             with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as packed:
@@ -51,27 +48,6 @@ def write_graph(graph: KnowledgeGraph, path: str | Path) -> None:
         else:
             for text in lines:
                 raw.write(text.encode("utf-8"))
-
-
-@contextlib.contextmanager
-def _atomic(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside `path` that takes its place when the block ends well, and vanishes otherwise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        # mkstemp makes files private; a written file gets the mode that open() would have given it
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
 
 
 def _refuse_blanks(graph: KnowledgeGraph) -> None:
